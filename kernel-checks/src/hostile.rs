@@ -14,8 +14,8 @@ use kiln::kernels::{
 
 #[cfg(not(target_arch = "arm"))]
 use kiln::kernels::{
-    conv2d_i8_rv32_pairs, conv2d_i8_rv32_quads, conv2d_i8_rv32_winograd, dense_i8_rv32_singles,
-    depthwise2d_i8_rv32, depthwise2d_i8_rv32_rolling, UpperRequant,
+    conv2d_i8_rv32_mixed, conv2d_i8_rv32_pairs, conv2d_i8_rv32_quads, conv2d_i8_rv32_winograd,
+    dense_i8_rv32_singles, depthwise2d_i8_rv32, depthwise2d_i8_rv32_rolling, UpperRequant,
 };
 
 pub(crate) const CHECKS: &[Check] = &[Check { name: "hostile sizes write nothing beside the result", run }];
@@ -146,6 +146,7 @@ fn run(rng: &mut Rng, mut scratch: Scratch<'_>) -> Result<(), Mismatch> {
             match kernel {
                 18 => conv2d_i8_rv32_pairs(&p, x_rows, bytes, 0, &upper, work, y_rows, band),
                 19 => depthwise2d_i8_rv32(&p, x_rows, bytes, 0, &upper, y_rows, band),
+                20 if rng.one_in(2) => conv2d_i8_rv32_mixed(&p, x_rows, bytes, 0, &upper, work, y_rows, band),
                 20 => conv2d_i8_rv32_quads(&p, x_rows, bytes, 0, &upper, work, y_rows, band),
                 21 => conv2d_i8_rv32_winograd(&near, x_rows, w, 0, &upper, work, y_rows, band),
                 22 => dense_i8_rv32_singles(x_rows, w, &upper, y_rows, band),

@@ -7,10 +7,11 @@ use crate::wide::result;
 use crate::winograd::work;
 use crate::{cells, Case, Check, Mismatch, Rng, Scratch, CREW};
 use kiln::kernels::{
-    add_i8_rv32, conv2d_i8_rv32_pairs, conv2d_i8_rv32_pairs_crew, conv2d_i8_rv32_quads,
-    conv2d_i8_rv32_quads_crew, dense_i8_i16_rv32_singles, dense_i8_rv32_pairs, dense_i8_rv32_quads,
-    dense_i8_rv32_singles, depthwise2d_i8_rv32, depthwise2d_i8_rv32_crew, depthwise2d_i8_rv32_rolling,
-    depthwise2d_i8_rv32_rolling_crew, Band, Conv, Rescale, Rows, UpperRequant,
+    add_i8_rv32, conv2d_i8_rv32_mixed, conv2d_i8_rv32_mixed_crew, conv2d_i8_rv32_pairs,
+    conv2d_i8_rv32_pairs_crew, conv2d_i8_rv32_quads, conv2d_i8_rv32_quads_crew, dense_i8_i16_rv32_singles,
+    dense_i8_rv32_pairs, dense_i8_rv32_quads, dense_i8_rv32_singles, depthwise2d_i8_rv32,
+    depthwise2d_i8_rv32_crew, depthwise2d_i8_rv32_rolling, depthwise2d_i8_rv32_rolling_crew, Band, Conv,
+    Rescale, Rows, UpperRequant,
 };
 
 pub(crate) const CHECKS: &[Check] = &[
@@ -18,8 +19,9 @@ pub(crate) const CHECKS: &[Check] = &[
         name: "add_i8_rv32",
         run: |rng, scratch| add(rng, scratch, |p, a, b, y| add_i8_rv32(p, 17, a, b, y)),
     },
-    Check { name: "conv2d_i8_rv32_pairs", run: |rng, scratch| convolution(rng, scratch, 1) },
-    Check { name: "conv2d_i8_rv32_quads", run: |rng, scratch| convolution(rng, scratch, 2) },
+    Check { name: "conv2d_i8_rv32_mixed", run: |rng, scratch| convolution(rng, scratch, 2, true) },
+    Check { name: "conv2d_i8_rv32_pairs", run: |rng, scratch| convolution(rng, scratch, 1, false) },
+    Check { name: "conv2d_i8_rv32_quads", run: |rng, scratch| convolution(rng, scratch, 2, false) },
     Check { name: "dense_i8_rv32_pairs", run: |rng, scratch| dense(rng, scratch, 1) },
     Check { name: "dense_i8_rv32_quads", run: |rng, scratch| dense(rng, scratch, 2) },
     Check { name: "dense_i8_rv32_singles", run: |rng, scratch| dense(rng, scratch, 0) },
@@ -28,7 +30,7 @@ pub(crate) const CHECKS: &[Check] = &[
     Check { name: "depthwise2d_i8_rv32_rolling", run: |rng, scratch| depthwise(rng, scratch, true) },
 ];
 
-fn convolution(rng: &mut Rng, mut scratch: Scratch<'_>, each: usize) -> Result<(), Mismatch> {
+fn convolution(rng: &mut Rng, mut scratch: Scratch<'_>, each: usize, mixed: bool) -> Result<(), Mismatch> {
     let (p, out_h) = shape(rng, true);
     let size = p.k_h * p.k_w * p.in_c;
     let x = scratch.bytes.take_at(p.in_h * p.in_w * p.in_c, rng.size(0, 3));
@@ -58,6 +60,8 @@ fn convolution(rng: &mut Rng, mut scratch: Scratch<'_>, each: usize) -> Result<(
     let run = |x: Rows<'_, i8>, y: Rows<'_, i8>, band| match (each, on_crew) {
         (1, false) => conv2d_i8_rv32_pairs(&p, x, w, pad, &q, work, y, band),
         (1, true) => conv2d_i8_rv32_pairs_crew(&CREW, 2, &p, x, w, pad, &q, work, y, band),
+        (_, false) if mixed => conv2d_i8_rv32_mixed(&p, x, w, pad, &q, work, y, band),
+        (_, true) if mixed => conv2d_i8_rv32_mixed_crew(&CREW, 2, &p, x, w, pad, &q, work, y, band),
         (_, false) => conv2d_i8_rv32_quads(&p, x, w, pad, &q, work, y, band),
         (_, true) => conv2d_i8_rv32_quads_crew(&CREW, 2, &p, x, w, pad, &q, work, y, band),
     };

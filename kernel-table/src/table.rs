@@ -264,6 +264,8 @@ macro_rules! kernel_table {
             Conv2dI8Rv32PairsCrew = conv2d_i8_rv32_pairs_crew(I8, I8) -> I8 { arithmetic: Upper };
             Conv2dI8Rv32Quads = conv2d_i8_rv32_quads(I8, I8) -> I8 { arithmetic: Upper, on_crew: Conv2dI8Rv32QuadsCrew, cycles: &[(Hazard3, cycles(2300, 20000, 1000))] };
             Conv2dI8Rv32QuadsCrew = conv2d_i8_rv32_quads_crew(I8, I8) -> I8 { arithmetic: Upper };
+            Conv2dI8Rv32Mixed = conv2d_i8_rv32_mixed(I8, I8) -> I8 { arithmetic: Upper, on_crew: Conv2dI8Rv32MixedCrew, cycles: &[(Hazard3, cycles(2300, 20000, 1000))] };
+            Conv2dI8Rv32MixedCrew = conv2d_i8_rv32_mixed_crew(I8, I8) -> I8 { arithmetic: Upper };
             Conv2dI8Rv32Winograd = conv2d_i8_rv32_winograd(I8, I8) -> I8 { arithmetic: Upper, on_crew: Conv2dI8Rv32WinogradCrew, cycles: &[(Hazard3, cycles(3000, 47000, 1000))] };
             Conv2dI8Rv32WinogradCrew = conv2d_i8_rv32_winograd_crew(I8, I8) -> I8 { arithmetic: Upper };
         }

@@ -4,6 +4,7 @@
 //! (`cuts`) finds the divisions of the nodes into pipelines and whole steps that are worth planning.
 
 mod cuts;
+mod room;
 #[cfg(test)]
 mod tests;
 
@@ -90,11 +91,16 @@ pub fn search(graph: &Graph, options: &Options) -> Result<Found, Error> {
     if fastest.is_none() {
         tried.list.iter_mut().min_by_key(bytes).into_iter().for_each(|c| c.about.kept = true);
     }
-    let alternatives = tried.list.iter().map(|c| c.about.clone()).collect();
-    let kernels = tried.kernels;
+    let mut alternatives: Vec<_> = tried.list.iter().map(|c| c.about.clone()).collect();
+    let mut kernels = tried.kernels;
     let kept = tried.list.into_iter().find(|c| c.about.kept);
-    let Candidate { schedule, plan, .. } =
+    let Candidate { mut schedule, mut plan, .. } =
         kept.ok_or_else(|| Error::internal("search", "nothing was planned"))?;
+    if options.optimize == Optimize::Memory && options.cores() == 1 {
+        (schedule, plan) = room::use_room(graph, options, &mut kernels, schedule, plan)?;
+        // It may have become smaller by chance.
+        alternatives.iter_mut().filter(|a| a.kept).for_each(|a| a.arena_bytes = plan.arena_bytes);
+    }
     let plan = match options.fast_ram {
         Some(capacity) => {
             let most = options.ram.map_or(usize::MAX, |ram| ram.saturating_sub(plan.state_bytes));

@@ -215,3 +215,36 @@ fn all_that_is_tried_is_sound() {
     }
     assert!(count > 500 && smaller > 50, "{count} schedules, {smaller} graphs smaller than with speed");
 }
+
+#[test]
+fn larger_workspaces_cost_no_memory() {
+    let graph = Graph::parse(
+        "graph \"g\" {
+           input %x: i8[1,8,8,8] q(0.5 : -3)
+           const %a: i8[64,1,1,8] q(0.5 : 0) = splat 1
+           const %b: i8[8,1,1,64] q(0.5 : 0) = splat 1
+           const %c: i8[8,1,1,8] q(0.5 : 0) = splat 1
+           %y: i8[1,8,8,64] q(0.5 : -3) = conv2d(%x, %a) {window = [1, 1], groups = 1, rescale = [1073741824 * 2^-1], clamp = -128..=127}
+           %z: i8[1,8,8,8] q(0.5 : -3) = conv2d(%y, %b) {window = [1, 1], groups = 1, rescale = [1073741824 * 2^-1], clamp = -128..=127}
+           %u: i8[1,8,8,8] q(0.5 : -3) = conv2d(%z, %c) {window = [1, 1], groups = 1, rescale = [1073741824 * 2^-1], clamp = -128..=127}
+           return %u
+         }",
+    )
+    .unwrap();
+    let options = Options { target: Some(crate::Target::Rv32), ..options(Optimize::Memory, None) };
+    let (found, kept) = found(&graph, &options);
+    // The same schedule with the smallest workspaces.
+    let (mut smallest, mut larger) = (found.schedule.clone(), 0);
+    for (index, step) in found.schedule.steps.iter().enumerate() {
+        let (schedule::StepKind::Compute(node), Some(buffer)) = (&step.kind, step.workspace) else {
+            continue;
+        };
+        let whole = found.schedule.pipeline_of(index).is_none();
+        let bytes = Kernels::default().of(&graph, *node, &options, whole).workspace;
+        let buffer = &mut smallest.storage.buffers[buffer.0 as usize];
+        larger += usize::from(buffer.bytes > bytes);
+        buffer.bytes = bytes;
+    }
+    assert!(larger > 0, "{:#?}", found.schedule.steps);
+    assert!(kept.arena_bytes <= plan(&graph, &smallest).unwrap().arena_bytes);
+}

@@ -10,7 +10,7 @@ use super::portable::{self, Portable};
 use super::{processors, winograd, Packing, Selected, Selector};
 use crate::ir::{Graph, Node, NodeId};
 use crate::requant::Form;
-use crate::Options;
+use crate::{Optimize, Options};
 use kiln_kernel_table::{Core, KernelId};
 use std::any::Any;
 use std::cell::RefCell;
@@ -109,6 +109,8 @@ impl Choice {
 #[derive(Debug, Default)]
 pub struct Kernels {
     chosen: HashMap<(NodeId, bool), Choice>,
+    /// Nodes for whose workspaces there is memory.
+    roomy: BTreeSet<NodeId>,
     /// Convolutions whose weights may be transformed, once it is known.
     winograd: Option<BTreeSet<NodeId>>,
     fits: RefCell<Fits>,
@@ -120,11 +122,27 @@ impl Kernels {
         if let Some(choice) = self.chosen.get(&(node, whole)) {
             return choice.clone();
         }
-        let allowed = self.winograd.get_or_insert_with(|| winograd::allowed(graph, options));
-        let winograd = whole && allowed.contains(&node);
-        let choice = choose(&Asked { winograd, ..Asked::new(graph, node, options, whole, &self.fits) });
+        let roomy = options.optimize != Optimize::Memory || self.roomy.contains(&node);
+        let choice = self.choose(graph, node, options, whole, roomy);
         self.chosen.insert((node, whole), choice.clone());
         choice
+    }
+
+    /// The kernel that a node would have if there were memory for its workspace.
+    pub fn with_room(&mut self, graph: &Graph, node: NodeId, options: &Options, whole: bool) -> Choice {
+        self.choose(graph, node, options, whole, true)
+    }
+
+    /// Gives nodes the kernels that they have if there is memory for their workspaces.
+    pub fn give_room(&mut self, nodes: impl IntoIterator<Item = NodeId>) {
+        self.roomy = nodes.into_iter().collect();
+        self.chosen.retain(|(node, _), _| !self.roomy.contains(node));
+    }
+
+    fn choose(&mut self, graph: &Graph, node: NodeId, options: &Options, whole: bool, roomy: bool) -> Choice {
+        let allowed = self.winograd.get_or_insert_with(|| winograd::allowed(graph, options));
+        let winograd = whole && allowed.contains(&node);
+        choose(&Asked { winograd, roomy, ..Asked::new(graph, node, options, whole, &self.fits) })
     }
 }
 
@@ -172,6 +190,8 @@ pub(super) struct Asked<'g> {
     pub(super) packing: Option<Packing>,
     /// Whether there is flash for weights that are transformed by Winograd's algorithm.
     pub(super) winograd: bool,
+    /// Whether there is memory for a larger workspace than the smallest one.
+    pub(super) roomy: bool,
     fits: &'g RefCell<Fits>,
 }
 
@@ -179,7 +199,8 @@ impl<'g> Asked<'g> {
     fn new(graph: &'g Graph, id: NodeId, options: &'g Options, whole: bool, fits: &'g RefCell<Fits>) -> Self {
         let node = graph.node(id);
         let packing = packing(graph, node, options);
-        Asked { graph, id, node, options, whole, packing, winograd: false, fits }
+        let roomy = options.optimize != Optimize::Memory;
+        Asked { graph, id, node, options, whole, packing, winograd: false, roomy, fits }
     }
 
     /// The node as a layer of int8 with known weights.

@@ -31,18 +31,6 @@ impl Pixel {
         Pixel { left: self.left.wrapping_add(columns), ..self }
     }
 
-    /// Whether it is that many columns of the operand behind another pixel, and reads the same rows.
-    #[inline(always)]
-    pub(crate) fn is_behind(&self, other: &Pixel, columns: usize) -> bool {
-        self.shares_rows(other) && self.left.wrapping_sub(other.left) == columns
-    }
-
-    /// Whether it reads the same rows.
-    #[inline(always)]
-    pub(crate) fn shares_rows(&self, other: &Pixel) -> bool {
-        (self.top, self.in_h) == (other.top, other.in_h)
-    }
-
     /// The row of the operand `below` the first tap; empty in the padding.
     #[inline(always)]
     pub(crate) fn row<'a>(&self, x: Rows<'a, i8>, below: usize) -> &'a [Cell<i8>] {

@@ -1,6 +1,7 @@
 //! Convolution in tiles of two or four pixels.
 
-use super::blocks::{pairs, quads};
+use super::blocks::pairs::Pairs;
+use super::blocks::quads::{Quads, SmallQuads};
 use super::operand::Operand;
 use super::upper::UpperRequant;
 use super::windows::Windows;
@@ -33,10 +34,10 @@ pub fn conv2d_i8_rv32_pairs(
     y: Rows<'_, i8>,
     band: Band,
 ) {
-    convolve::<2>(p, x, w, pad, q, work, y, band);
+    convolve::<2, Pairs<'_>>(p, x, w, pad, q, work, y, band, false);
 }
 
-/// As [`conv2d_i8_rv32_pairs`], in tiles of four pixels. `work` has two words for each tap.
+/// As [`conv2d_i8_rv32_pairs`], in tiles of four pixels, with little code. `work` has two words for each tap.
 #[inline(never)]
 pub fn conv2d_i8_rv32_quads(
     p: &Conv,
@@ -48,12 +49,12 @@ pub fn conv2d_i8_rv32_quads(
     y: Rows<'_, i8>,
     band: Band,
 ) {
-    convolve::<4>(p, x, w, pad, q, work, y, band);
+    convolve::<4, SmallQuads<'_>>(p, x, w, pad, q, work, y, band, false);
 }
 
-/// Convolution in tiles of `PIXELS`: two or four.
-#[inline(always)]
-fn convolve<const PIXELS: usize>(
+/// As [`conv2d_i8_rv32_quads`], with more code. One or two pixels that are left of a band are a tile of two.
+#[inline(never)]
+pub fn conv2d_i8_rv32_mixed(
     p: &Conv,
     x: Rows<'_, i8>,
     w: &[i8],
@@ -62,6 +63,31 @@ fn convolve<const PIXELS: usize>(
     work: &[Cell<i32>],
     y: Rows<'_, i8>,
     band: Band,
+) {
+    convolve::<4, Quads<'_>>(p, x, w, pad, q, work, y, band, true);
+}
+
+/// Tiles of `PIXELS` pixels and some filters each.
+pub(crate) trait Blocks<'a, const PIXELS: usize>: Sized {
+    /// All tiles of a layer, of half as many words of operands for each tap. `None` where something is missing.
+    fn new(tiles: Windows<'a>, words: &'a [Cell<i32>], q: &'a UpperRequant<'a>) -> Option<Self>;
+
+    /// Results of all filters for pixels, some of which may be the same. `None` where there is no memory for them.
+    fn finish(&mut self, out: &[&[Cell<i8>]; PIXELS]) -> Option<()>;
+}
+
+/// Convolution in tiles of `PIXELS`: two or four. One or two pixels that are left are a tile of two, if that is asked for (`mixed`).
+#[inline(always)]
+fn convolve<'a, const PIXELS: usize, B: Blocks<'a, PIXELS>>(
+    p: &Conv,
+    x: Rows<'_, i8>,
+    w: &'a [i8],
+    pad: i8,
+    q: &'a UpperRequant<'a>,
+    work: &'a [Cell<i32>],
+    y: Rows<'_, i8>,
+    band: Band,
+    mixed: bool,
 ) {
     let size = product_of([p.k_h, p.k_w, p.in_c]);
     // No more pixels than there is memory for.
@@ -72,33 +98,52 @@ fn convolve<const PIXELS: usize>(
     if p.out_w == 0 || !y.holds(band.rows, product(p.out_w, p.out_c)) {
         return;
     }
-    let operand = Operand::new(p, x, pad);
-    let mut pixels = Pixels { p, x, y, rows: band.range(), columns: 0, pixel: Pixel::default(), out: &[] };
-    while let Some(first) = pixels.next() {
-        let mut last = first;
-        // Where there are fewer, the last one is computed several times.
-        let tile: [_; PIXELS] = core::array::from_fn(|at| {
-            if at > 0 {
-                last = pixels.next().unwrap_or(last);
+    let Some(mut blocks) = B::new(tiles, work, q) else { return };
+    let operand = Operand::<PIXELS>::new(p, x, pad);
+    let mut pixels = Pixels { y, rows: band.range(), columns: 0, pixel: Pixel::default(), out: &[] };
+    while pixels.begin(&operand).is_some() {
+        if mixed && pixels.rows.is_empty() && pixels.columns <= 2 {
+            let mut out = [&[][..]; 2];
+            some(&operand, &mut pixels, work, &mut out);
+            Pairs::new(tiles, work, q).and_then(|mut pairs| pairs.finish(&out));
+            return;
+        }
+        let mut out = [&[][..]; PIXELS];
+        if pixels.columns >= PIXELS && operand.is_inside(pixels.pixel) {
+            if operand.gather_inside(pixels.pixel, work).is_none() {
+                return;
             }
-            last
-        });
-        operand.gather(tile.map(|(pixel, _)| pixel), work);
-        let [a, b, c, d] = core::array::from_fn(|at| tile.get(at).map_or(&[][..], |&(_, out)| out));
-        let done = match PIXELS {
-            2 => pairs::finish(tiles, work, q, [a, b]),
-            _ => quads::finish(tiles, work, q, [a, b, c, d]),
-        };
-        if done.is_none() {
+            out.iter_mut().for_each(|out| *out = pixels.place(p));
+        } else {
+            some(&operand, &mut pixels, work, &mut out);
+        }
+        if blocks.finish(&out).is_none() {
             return;
         }
     }
 }
 
+/// Gathers the operands of the next pixels, of which there is at least one, and says where their results are. Where there are fewer, the last one is computed several times.
+#[inline(never)]
+fn some<'a, const SOME: usize, const PIXELS: usize>(
+    operand: &Operand<'a, PIXELS>,
+    pixels: &mut Pixels<'a>,
+    work: &[Cell<i32>],
+    out: &mut [&'a [Cell<i8>]; SOME],
+) {
+    let mut tile = [pixels.pixel; SOME];
+    let mut last: (Pixel, &[Cell<i8>]) = (pixels.pixel, &[]);
+    for (pixel, out) in tile.iter_mut().zip(out) {
+        if pixels.begin(operand).is_some() {
+            last = (pixels.pixel, pixels.place(operand.p));
+        }
+        (*pixel, *out) = last;
+    }
+    operand.gather(&tile, work);
+}
+
 /// The pixels of a band, and where the results of each are.
 struct Pixels<'a> {
-    p: &'a Conv,
-    x: Rows<'a, i8>,
     y: Rows<'a, i8>,
     rows: Range<usize>,
     /// Pixels that are left in this row.
@@ -108,18 +153,29 @@ struct Pixels<'a> {
 }
 
 impl<'a> Pixels<'a> {
+    /// Begins the next row where none is left in this one. `None` where there is none.
     #[inline(always)]
-    fn next(&mut self) -> Option<(Pixel, &'a [Cell<i8>])> {
-        let Conv { out_w, out_c, stride_w, .. } = *self.p;
-        if self.columns == 0 {
-            let row = self.rows.next()?;
-            (self.columns, self.out) = (out_w, self.y.row(row));
-            self.pixel = Pixel::new(self.p, self.x, row, 0);
+    fn begin<const PIXELS: usize>(&mut self, operand: &Operand<'_, PIXELS>) -> Option<()> {
+        match self.columns {
+            0 => self.begin_row(operand),
+            _ => Some(()),
         }
-        let (out, behind) = self.out.split_at_checked(out_c)?;
-        let pixel = self.pixel;
-        self.pixel = pixel.further(stride_w);
+    }
+
+    #[inline(never)]
+    fn begin_row<const PIXELS: usize>(&mut self, operand: &Operand<'_, PIXELS>) -> Option<()> {
+        let row = self.rows.next()?;
+        (self.columns, self.out) = (operand.p.out_w, self.y.row(row));
+        self.pixel = operand.first_of(row);
+        Some(())
+    }
+
+    /// Where the results of the next pixel are, which is in this row; empty if there is no memory. Goes on behind it.
+    #[inline(always)]
+    fn place(&mut self, p: &Conv) -> &'a [Cell<i8>] {
+        let (out, behind) = self.out.split_at_checked(p.out_c).unwrap_or_default();
+        self.pixel = self.pixel.further(p.stride_w);
         (self.columns, self.out) = (self.columns.wrapping_sub(1), behind);
-        Some((pixel, out))
+        out
     }
 }

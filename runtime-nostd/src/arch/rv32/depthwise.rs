@@ -4,7 +4,7 @@ use super::blocks::depthwise::sum;
 use super::blocks::rolling::roll;
 use super::rolling::Line;
 use super::upper::UpperRequant;
-use crate::arch::extent::{product, span, sum as plus};
+use crate::arch::extent::product;
 use crate::arch::pixel::Pixel;
 use crate::params::Conv;
 use crate::rows::{Band, Rows};
@@ -98,27 +98,9 @@ pub fn depthwise2d_i8_rv32_rolling(
     y: Rows<'_, i8>,
     band: Band,
 ) {
-    let Conv { in_w, in_c, out_w, stride_w, pad_left, .. } = *p;
-    // The column behind the last one that is read.
-    let columns = plus(span(out_w, stride_w), 3);
-    let sizes = [p.k_h, p.k_w, p.dilation_h, p.dilation_w] == [3, 3, 1, 1];
-    if !sizes || pad_left > 1 || columns > plus(in_w, 1 + pad_left) {
-        return;
-    }
+    let Some(line) = Line::new(p, w, pad, q) else { return };
     for (row, out) in y.of_band(band) {
         let pixel = Pixel::new(p, x, row, 0);
-        let rows = [0, 1, 2].map(|ky| Some(pixel.row(x, ky)).filter(|row| !row.is_empty()));
-        roll(&Line {
-            rows,
-            w,
-            q,
-            pad,
-            channels: in_c,
-            pixels: out_w,
-            stride: stride_w,
-            pads_left: pad_left == 1,
-            pads_right: columns > plus(in_w, pad_left),
-            out,
-        });
+        roll(&line, |ky| pixel.row(x, ky), out);
     }
 }

@@ -4,14 +4,12 @@
 //! 3 loads, 9 multiplications and 9 additions (one column apart).
 
 use super::upper::UpperRequant;
-use crate::arch::extent::{product, reach};
-use core::cell::Cell;
+use crate::arch::extent::{product, reach, sum};
+use crate::params::Conv;
 
-/// What a row of results is computed of.
+/// What all rows of a result have in common.
 #[derive(Clone, Copy)]
 pub(crate) struct Line<'a> {
-    /// Rows of the operand; `None` is padding. At least one is there.
-    pub rows: [Option<&'a [Cell<i8>]>; 3],
     /// \[channels\]\[9\], row by row.
     pub w: &'a [i8],
     /// With constants that are common to the channels.
@@ -26,25 +24,34 @@ pub(crate) struct Line<'a> {
     pub pads_left: bool,
     /// Whether the last one is.
     pub pads_right: bool,
-    pub out: &'a [Cell<i8>],
+    /// Elements of a row of the operand that are read, and of a row of the result.
+    pub lengths: [usize; 2],
 }
 
-impl Line<'_> {
-    /// Whether all that it reads and writes is there.
-    pub(crate) fn is_there(&self) -> bool {
-        let Line { channels, pixels, stride, .. } = *self;
+impl<'a> Line<'a> {
+    /// `None` for other filters, or where weights or constants are missing.
+    #[inline(always)]
+    pub(super) fn new(p: &Conv, w: &'a [i8], pad: i8, q: &'a UpperRequant<'a>) -> Option<Self> {
+        let Conv { in_w, in_c: channels, out_w: pixels, stride_w: stride, pad_left, .. } = *p;
+        // Up to the last column that is read.
         let columns = reach(pixels, stride, 3);
-        let padded = usize::from(self.pads_left) + usize::from(self.pads_right);
-        let read = product(columns.saturating_sub(padded), channels);
-        // A row has a column that is no padding.
-        columns > padded
-            && pixels > 0
+        let pads_right = columns > sum(in_w, pad_left);
+        let padded = pad_left.wrapping_add(pads_right.into());
+        let suits = p.k_h == 3
+            && p.k_w == 3
+            && p.dilation_h == 1
+            && p.dilation_w == 1
+            && pad_left <= 1
             && matches!(stride, 1 | 2)
-            && self.rows.iter().flatten().all(|row| row.len() >= read)
-            && self.rows.iter().any(Option::is_some)
-            && self.w.len() >= product(9, channels)
-            && self.q.words == 4
-            && self.q.channels.len() >= product(self.q.words, channels)
-            && self.out.len() >= product(pixels, channels)
+            && columns <= sum(in_w, 1 + pad_left)
+            // A row has a column that is no padding.
+            && columns > padded
+            && channels > 0
+            && w.len() >= product(9, channels)
+            && q.words == 4
+            && q.channels.len() >= product(q.words, channels);
+        let lengths = [product(columns.wrapping_sub(padded), channels), product(pixels, channels)];
+        let pads_left = pad_left == 1;
+        suits.then_some(Line { w, q, pad, channels, pixels, stride, pads_left, pads_right, lengths })
     }
 }

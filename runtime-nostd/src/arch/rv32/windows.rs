@@ -3,6 +3,21 @@
 /// Most taps of a window.
 pub(crate) const MOST: usize = 8;
 
+/// By the first byte of a window: its bytes, 0 where there is no such window. Of tiles of two filters and of three.
+static LENGTHS: [[u8; 8 * MOST + 1]; 2] = [lengths(2), lengths(3)];
+
+// Only the compiler evaluates it.
+#[allow(clippy::indexing_slicing)]
+const fn lengths(filters: usize) -> [u8; 8 * MOST + 1] {
+    let mut lengths = [0; 8 * MOST + 1];
+    let mut taps = 1;
+    while taps <= MOST {
+        lengths[8 * taps] = (2 + filters * taps) as u8;
+        taps += 1;
+    }
+    lengths
+}
+
 /// The tiles of a layer: of three filters, and of two where a single one would be left.
 ///
 /// Each tile is a sequence of windows. A window of `n` taps begins with the bytes `8·n` and `2 + FILTERS·n`, and is as long as the second one says. For each tap it has
@@ -15,6 +30,8 @@ pub(crate) struct Windows<'a> {
     size: usize,
     /// Filters from the next tile on.
     left: usize,
+    /// Those in tiles of three: these come first.
+    threes: usize,
 }
 
 // Assembly asks for the number of tiles, plain Rust goes from one to the next.
@@ -26,29 +43,35 @@ impl<'a> Windows<'a> {
         if filters < 2 || size == 0 {
             return None;
         }
-        let (mut behind, mut left) = (w, filters);
+        let (mut behind, mut left, mut threes) = (w, filters, 0);
         while left > 0 {
             let tile = tile_of(left);
+            threes += if tile == 3 { 3 } else { 0 };
+            let [of_two, of_three] = &LENGTHS;
+            let lengths = if tile == 3 { of_three } else { of_two };
+            // Eight times the taps. A window has bytes for its taps: no more taps than bytes.
             let mut taps = 0usize;
+            let mut first = usize::from(*behind.first()? as u8);
             loop {
-                let n = match *behind {
-                    [0, ..] if taps == size => break,
-                    [n, ..] => n as u8 as usize / 8,
-                    [] => return None,
-                };
-                let len = 2 + tile * n;
-                let fits = matches!(*behind, [eight, step, ..] if eight as u8 as usize == 8 * n && step as u8 as usize == len);
-                if !fits || n == 0 || n > MOST {
+                let len = usize::from(*lengths.get(first)?);
+                if len == 0 {
+                    break;
+                }
+                // Something is behind the window, at least a 0.
+                let next = usize::from(*behind.get(len)? as u8);
+                if usize::from(*behind.get(1)? as u8) != len {
                     return None;
                 }
-                behind = behind.get(len..)?;
-                // A window has bytes for its taps: no more taps than bytes.
-                taps += n;
+                (behind, taps) = (behind.get(len..)?, taps.wrapping_add(first));
+                first = next;
+            }
+            if first != 0 || taps != size.checked_mul(8)? {
+                return None;
             }
             behind = behind.get(1..)?;
             left -= tile;
         }
-        Some(Windows { w, size, left: filters })
+        Some(Windows { w, size, left: filters, threes })
     }
 
     /// Taps of a filter.
@@ -63,14 +86,10 @@ impl<'a> Windows<'a> {
         self.left
     }
 
-    /// Tiles of three filters, and those of two behind them.
+    /// Filters in tiles of three from the first tile on, behind which there are tiles of two.
     #[inline(always)]
-    pub(crate) fn tiles(&self) -> [usize; 2] {
-        match self.left % 3 {
-            0 => [self.left / 3, 0],
-            1 => [(self.left - 4) / 3, 2],
-            _ => [self.left / 3, 1],
-        }
+    pub(crate) fn threes(&self) -> usize {
+        self.threes
     }
 
     /// Filters of the next tile; 0 at the end.

@@ -18,11 +18,21 @@ use std::any::Any;
 /// The processor.
 pub(super) struct Rv32;
 
+/// Pixels that a tile consists of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Tile {
+    Two,
+    /// Four, by little code.
+    Four,
+    /// Four, and two where no more than these are left.
+    Mixed,
+}
+
 /// How a layer is computed.
 #[derive(Clone, Copy, Debug)]
 enum Way {
-    /// Convolution over all channels, of two or four pixels at a time.
-    Pairs(Shape, usize),
+    /// Convolution over all channels, in tiles.
+    Tiles(Shape, Tile),
     /// Convolution by Winograd's algorithm.
     Winograd(Shape),
     /// Convolution whose filters are as large as a row, which is a matrix product of single rows.
@@ -33,8 +43,10 @@ enum Way {
     Depthwise(Shape),
     /// The same with filters of 3 × 3.
     Rolling(Shape),
-    /// Matrix product, of one, two or four rows at a time.
-    Dense(usize),
+    /// Matrix product, row by row.
+    Singles,
+    /// Matrix product, in tiles of rows.
+    Dense(Tile),
 }
 
 /// A kernel of such cores: a layer whose requantisation has a cheap exact form.
@@ -119,22 +131,12 @@ fn ways(asked: &Asked<'_>) -> Vec<Way> {
     let Some(layer) = asked.layer() else { return Vec::new() };
     let out_c = layer.bias.len();
     let result = &asked.graph.ty(node.result).shape;
-    // Four pixels take a larger workspace and more code, and waste what is left of a few.
-    let pixels = |together: usize| match asked.options.optimize {
-        Optimize::Speed if together > 8 || matches!(together % 4, 0 | 3) => 4,
-        _ => 2,
-    };
     match (&node.op, Shape::of(asked.graph, node)) {
         (Op::Dense { .. }, _) => {
             let rows = if asked.whole { result.numel() / result.last().max(1) } else { 1 };
-            // The kernel of single rows is more code beside one for convolutions.
-            let is_conv =
-                |(_, node): (kiln_ir::NodeId, &Node)| matches!(node.op, Op::Conv2d { groups: 1, .. });
-            let singles =
-                out_c < 2 || asked.options.optimize != Optimize::Size || !asked.graph.nodes().any(is_conv);
             match rows {
-                1 if singles => vec![Way::Dense(1)],
-                _ if out_c >= 2 => vec![Way::Dense(pixels(rows))],
+                1 if out_c < 2 || may_be_singles(asked) => vec![Way::Singles],
+                _ if out_c >= 2 => vec![Way::Dense(Tile::of(asked, rows, false))],
                 _ => Vec::new(),
             }
         }
@@ -147,7 +149,8 @@ fn ways(asked: &Asked<'_>) -> Vec<Way> {
                 return vec![Way::Image(shape)];
             }
             let winograd = asked.winograd.then_some(Way::Winograd(shape));
-            [Way::Pairs(shape, pixels(rows * shape.out_w))].into_iter().chain(winograd).collect()
+            let tile = Tile::of(asked, rows * shape.out_w, true);
+            [Way::Tiles(shape, tile)].into_iter().chain(winograd).collect()
         }
         (Op::Conv2d { groups, .. }, Some(shape))
             if *groups == shape.in_c && *groups == out_c && *groups > 1 =>
@@ -157,6 +160,51 @@ fn ways(asked: &Asked<'_>) -> Vec<Way> {
             rolling.into_iter().chain(general).collect()
         }
         _ => Vec::new(),
+    }
+}
+
+/// Whether a matrix product of single rows may have the kernel for these: it is more code beside one for convolutions, and not worth that where most products are theirs.
+fn may_be_singles(asked: &Asked<'_>) -> bool {
+    let products = |(_, node): (kiln_ir::NodeId, &Node)| match node.op {
+        Op::Conv2d { groups: 1, .. } => [kiln_ir::macs(asked.graph, node), 0],
+        Op::Dense { .. } => [0, kiln_ir::macs(asked.graph, node)],
+        _ => [0; 2],
+    };
+    let sum = |[a, b]: [u64; 2], [c, d]: [u64; 2]| [a.saturating_add(c), b.saturating_add(d)];
+    let [convs, dense] = asked.graph.nodes().map(products).fold([0; 2], sum);
+    asked.options.optimize != Optimize::Size || dense > convs / MOST_IN_TILES
+}
+
+impl Tile {
+    /// Tiles for so many pixels or rows. Four take a larger workspace. With `optimize = "size"` there is one kernel for all layers.
+    fn of(asked: &Asked<'_>, together: usize, may_mix: bool) -> Tile {
+        let many = together > 8 || matches!(together % 4, 0 | 3);
+        match asked.options.optimize {
+            Optimize::Size => Tile::Four,
+            _ if !asked.roomy => Tile::Two,
+            _ if may_mix && (many || together > 4) => Tile::Mixed,
+            _ if many => Tile::Four,
+            _ => Tile::Two,
+        }
+    }
+
+    /// Pixels that take as long as `together` of full tiles.
+    fn padded(self, together: usize) -> usize {
+        match (self, together % 4) {
+            (Tile::Two, _) => together.next_multiple_of(2),
+            // A tile of two takes more than half as long.
+            (Tile::Mixed, 1 | 2) => together / 4 * 4 + 3,
+            _ => together.next_multiple_of(4),
+        }
+    }
+
+    /// Words of the workspace for each tap.
+    fn words(self) -> usize {
+        if self == Tile::Two {
+            1
+        } else {
+            2
+        }
     }
 }
 
@@ -177,27 +225,30 @@ const TILES: usize = 4;
 /// As many products take as long as the transformation of a channel of a tile.
 const TRANSFORMATION: usize = 24;
 
+/// Products of convolutions are at least so many times as many as those of matrix products that tiles of convolutions compute.
+const MOST_IN_TILES: u64 = 16;
+
 /// Most taps of the general depthwise kernel.
 const MOST_TAPS: usize = 32;
 
 impl Way {
     fn shape(&self) -> Option<&Shape> {
         match self {
-            Way::Pairs(shape, _)
+            Way::Tiles(shape, _)
             | Way::Winograd(shape)
             | Way::Row(shape)
             | Way::Depthwise(shape)
             | Way::Rolling(shape) => Some(shape),
-            Way::Image(_) | Way::Dense(_) => None,
+            Way::Image(_) | Way::Singles | Way::Dense(_) => None,
         }
     }
 
-    /// Bytes of its workspace: a word for each tap of two pixels.
+    /// Bytes of its workspace: of tiles, a word for each tap of two pixels.
     fn workspace(&self, layer: &Layer) -> usize {
         let words = match self {
-            Way::Pairs(_, pixels) | Way::Dense(pixels) => pixels / 2,
+            Way::Tiles(_, tile) | Way::Dense(tile) => tile.words(),
             Way::Winograd(shape) => return winograd::workspace(shape, TILES),
-            Way::Row(_) | Way::Image(_) | Way::Depthwise(_) | Way::Rolling(_) => 0,
+            Way::Row(_) | Way::Image(_) | Way::Singles | Way::Depthwise(_) | Way::Rolling(_) => 0,
         };
         4 * layer.filter(0).len() * words
     }
@@ -206,20 +257,27 @@ impl Way {
     fn work(self, asked: &Asked<'_>) -> (KernelId, usize) {
         let result = &asked.graph.ty(asked.node.result).shape;
         let products = kiln_ir::macs(asked.graph, asked.node) as usize;
-        // Pixels that are left are computed as if there were as many as in a tile. In a pipeline rows come alone.
-        let padded = |rows: usize, pixels: usize, tile: usize| {
+        // In a pipeline rows come alone.
+        let padded = |rows: usize, pixels: usize, tile: Tile| {
+            // Another kernel would be more code.
+            if asked.options.optimize == Optimize::Size {
+                return products;
+            }
             let together = if asked.whole { rows * pixels } else { pixels };
-            products / together.max(1) * together.next_multiple_of(tile)
+            products / together.max(1) * tile.padded(together)
         };
         match self {
-            Way::Pairs(shape, tile) => {
-                let id = if tile == 2 { KernelId::Conv2dI8Rv32Pairs } else { KernelId::Conv2dI8Rv32Quads };
+            Way::Tiles(shape, tile) => {
+                let id = match tile {
+                    Tile::Two => KernelId::Conv2dI8Rv32Pairs,
+                    Tile::Four => KernelId::Conv2dI8Rv32Quads,
+                    Tile::Mixed => KernelId::Conv2dI8Rv32Mixed,
+                };
                 (id, padded(shape.out_h, shape.out_w, tile))
             }
             Way::Dense(tile) => {
                 let id = match tile {
-                    1 => KernelId::DenseI8Rv32Singles,
-                    2 => KernelId::DenseI8Rv32Pairs,
+                    Tile::Two => KernelId::DenseI8Rv32Pairs,
                     _ => KernelId::DenseI8Rv32Quads,
                 };
                 (id, padded(result.numel() / result.last().max(1), 1, tile))
@@ -227,7 +285,7 @@ impl Way {
             Way::Winograd(shape) => {
                 (KernelId::Conv2dI8Rv32Winograd, winograd::products(&shape, TILES, TRANSFORMATION))
             }
-            Way::Row(_) | Way::Image(_) => (KernelId::DenseI8Rv32Singles, products),
+            Way::Row(_) | Way::Image(_) | Way::Singles => (KernelId::DenseI8Rv32Singles, products),
             Way::Depthwise(_) => (KernelId::Depthwise2dI8Rv32, products),
             Way::Rolling(_) => (KernelId::Depthwise2dI8Rv32Rolling, products),
         }
@@ -261,7 +319,7 @@ impl kernel::Kernel for Kernel {
 
     fn workspaces(&self, choice: &Choice, _: &Graph, _: &Node, cores: usize) -> Option<usize> {
         let in_parts =
-            matches!(self.way, Way::Pairs(..) | Way::Winograd(_) | Way::Depthwise(_) | Way::Rolling(_));
+            matches!(self.way, Way::Tiles(..) | Way::Winograd(_) | Way::Depthwise(_) | Way::Rolling(_));
         (in_parts && choice.images == 1).then(|| kernel::workspaces_of(choice, cores))
     }
 
@@ -315,8 +373,8 @@ impl<'a> Selector<'a> {
         let pad = Arg::Int(self.ty(node.operands[0]).zero_point().into());
         let requant = self.upper_requant(proven);
         let mut between = match way {
-            Way::Row(_) | Way::Image(_) | Way::Dense(_) => vec![weights, requant],
-            Way::Pairs(..) | Way::Winograd(_) | Way::Depthwise(_) | Way::Rolling(_) => {
+            Way::Row(_) | Way::Image(_) | Way::Singles | Way::Dense(_) => vec![weights, requant],
+            Way::Tiles(..) | Way::Winograd(_) | Way::Depthwise(_) | Way::Rolling(_) => {
                 vec![weights, pad, requant]
             }
         };

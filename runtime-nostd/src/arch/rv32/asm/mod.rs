@@ -5,6 +5,7 @@
 use crate::arch::rv32::upper::UpperRequant;
 use crate::arch::rv32::windows::Windows;
 use core::cell::Cell;
+use core::marker::PhantomData;
 
 /// Assembly: defines `kiln_short_add`, an addition of two bytes.
 macro_rules! define_short_add {
@@ -19,53 +20,87 @@ macro_rules! define_short_add {
     };
 }
 
-/// What the code of tiles reads, in this order. Of words, weights, results and constants, the next tile's.
+/// What the code of tiles reads, in this order. Of weights, results and constants, the next tile's.
 #[repr(C)]
-struct State {
+struct State<'a> {
     words: *const i32,
     w: *const i8,
-    y: [*const i8; 4],
+    /// Of the first pixel.
+    y: *const i8,
+    /// From there to those of the others.
+    apart: [usize; 3],
     channel: *const i32,
-    /// Tiles that are left, of as many filters as the code has.
-    tiles: usize,
+    /// 0 if constants are common to the channels.
+    own: usize,
     /// Results of sums above and, in the second byte, below all steps.
     ends: u32,
     spread: u32,
     shift: u32,
+    /// Bytes of a channel's constants.
+    bytes: usize,
+    /// Where the constants of tiles of three filters end, and those of tiles of two behind them.
+    behind: [*const i32; 2],
+    /// Where the first tile's are.
+    first: (*const i8, *const i32),
+    /// As many as results of a pixel.
+    filters: usize,
+    of: PhantomData<&'a ()>,
 }
 
-impl State {
-    /// Of all tiles, for pixels of which some may be the same, with half as many words of operands for each tap. `None` where something is missing.
+impl<'a> State<'a> {
+    /// Of all tiles, with so many words of operands for each tap. `None` where something is missing.
     #[inline(always)]
-    fn new<const PIXELS: usize>(
-        tiles: &Windows<'_>,
-        words: &[Cell<i32>],
-        q: &UpperRequant<'_>,
-        out: [&[Cell<i8>]; PIXELS],
+    fn new(
+        tiles: &Windows<'a>,
+        words: &'a [Cell<i32>],
+        each: usize,
+        q: &'a UpperRequant<'a>,
     ) -> Option<Self> {
-        let count = tiles.left();
-        let channels = q.channels(count)?;
-        if words.len() / (PIXELS / 2) < tiles.size() || out.iter().any(|out| out.len() < count) {
+        let filters = tiles.left();
+        let channels = q.channels(filters)?.as_ptr();
+        if words.len() / each < tiles.size() {
             return None;
         }
         Some(State {
             words: words.as_ptr().cast(),
-            w: tiles.bytes().as_ptr(),
-            y: core::array::from_fn(|at| out.get(at).map_or(core::ptr::null(), |out| out.as_ptr().cast())),
-            channel: channels.as_ptr(),
-            tiles: 0,
+            w: core::ptr::null(),
+            y: core::ptr::null(),
+            apart: [0; 3],
+            channel: core::ptr::null(),
+            own: q.is_own().into(),
             ends: u32::from(q.hi as u8) | u32::from(q.lo as u8) << 8,
             spread: q.spread,
             shift: q.shift,
+            bytes: 4 * q.words,
+            behind: [tiles.threes(), filters].map(|count| channels.wrapping_add(count * q.words)),
+            first: (tiles.bytes().as_ptr(), channels),
+            filters,
+            of: PhantomData,
         })
+    }
+
+    /// Begins with the first tile, for pixels of which some may be the same. `None` where results are missing.
+    #[inline(always)]
+    fn begin<const PIXELS: usize>(&mut self, out: &[&[Cell<i8>]; PIXELS]) -> Option<()> {
+        (self.w, self.channel) = self.first;
+        if out.iter().any(|out| out.len() < self.filters) {
+            return None;
+        }
+        let [first, others @ ..] = out.as_slice() else { return None };
+        self.y = first.as_ptr().cast();
+        for (apart, other) in self.apart.iter_mut().zip(others) {
+            *apart = (other.as_ptr() as usize).wrapping_sub(self.y as usize);
+        }
+        Some(())
     }
 }
 
-/// The windows of a tile. Their code has the most taps that there are, the last one first; a jump skips those that a window has not. `kiln_next` moves `x` behind the window, of which `u` is `8·n`, and makes it the bytes of code of `n` taps, each of which has `{tap}`. `kiln_last` multiplies the last tap,
+/// The windows of a tile. Their code has the most taps that there are, the last one first; a jump skips those that a window has not. `kiln_next` moves `x` behind the window, of which `u` is `8·n`, and makes it the bytes of code of `n` taps, each of which has as many as the argument says. `kiln_last` multiplies the last tap,
 /// `kiln_tap` adds those before it, `kiln_split` parts the fields.
 macro_rules! tile_windows {
-    () => {
-        "
+    ($tap:literal) => {
+        concat!(
+            "
         .option push
         .option norvc
         lla {base}, 3f
@@ -76,7 +111,9 @@ macro_rules! tile_windows {
         add {w}, {w}, {x0}
         sub {t}, {base}, {u}
         kiln_last
-        jalr zero, {tap}({t})
+        jalr zero, ",
+            $tap,
+            "({t})
         .irp at, 8, 7, 6, 5, 4, 3, 2
         kiln_tap \\at
         .endr
@@ -92,6 +129,7 @@ macro_rules! tile_windows {
         .purgem kiln_sum
         .purgem kiln_short_add
         "
+        )
     };
 }
 
@@ -116,10 +154,9 @@ macro_rules! define_result {
         concat!(
             ".macro kiln_result v, at, y\n",
             "bltu \\v, {", $limit, "}, 8f\n",
-            "lw {t}, 32({", $state, "})\n",
             "srli \\v, \\v, 31\n",
-            "slli \\v, \\v, 3\n",
-            "srl {t}, {t}, \\v\n",
+            "add \\v, \\v, {", $state, "}\n",
+            "lbu {t}, 32(\\v)\n",
             "j 9f\n",
             "8:\n",
             "sll {t}, \\v, {", $spread, "}\n",

@@ -3,39 +3,40 @@
 //! A window of `n` taps and three filters takes 10·n + 22 instructions for 6·n products. The constants of channels may be common or their own: one code serves both, so that it is small.
 
 use super::State;
+use crate::arch::rv32::conv::Blocks;
 use crate::arch::rv32::upper::UpperRequant;
 use crate::arch::rv32::windows::Windows;
 use core::cell::Cell;
 
-/// Results of all filters for two pixels, which may be the same, of a word of operands for each tap. `None` where something is missing.
-#[inline(never)]
-pub(crate) fn finish(
-    tiles: Windows<'_>,
-    words: &[Cell<i32>],
-    q: &UpperRequant<'_>,
-    out: [&[Cell<i8>]; 2],
-) -> Option<()> {
-    let mut state = State::new(&tiles, words, q, out)?;
-    // Of a channel.
-    let bytes = 4 * q.words;
-    let [threes, twos] = tiles.tiles();
-    // SAFETY: there are words for all taps, results of two pixels and constants of all filters (`State::new`). `Windows` has proven its bytes.
-    unsafe {
-        if threes > 0 {
-            state.tiles = threes;
-            three(&mut state, bytes);
-        }
-        if twos > 0 {
-            state.tiles = twos;
-            two(&mut state, bytes);
-        }
+/// The tiles of a layer.
+pub(crate) struct Pairs<'a>(State<'a>);
+
+impl<'a> Blocks<'a, 2> for Pairs<'a> {
+    #[inline(always)]
+    fn new(tiles: Windows<'a>, words: &'a [Cell<i32>], q: &'a UpperRequant<'a>) -> Option<Self> {
+        State::new(&tiles, words, 1, q).map(Pairs)
     }
-    Some(())
+
+    #[inline(always)]
+    fn finish(&mut self, out: &[&[Cell<i8>]; 2]) -> Option<()> {
+        let state = &mut self.0;
+        state.begin(out)?;
+        // SAFETY: there are words for all taps and constants of all filters (`State::new`), and results of two pixels (`State::begin`). `Windows` has proven its bytes.
+        unsafe {
+            if state.channel != state.behind[0] {
+                three(state);
+            }
+            if state.channel != state.behind[1] {
+                two(state);
+            }
+        }
+        Some(())
+    }
 }
 
-/// The loop over tiles. `kiln_first` sets the accumulators to first values, the constants of whose channels begin at `t`; `kiln_epilogue` writes the results.
+/// The loop over tiles. `kiln_first` sets the accumulators to first values, the constants of whose channels begin at `t`; `kiln_epilogue` writes the results. So many bytes are the code of a tap, and so many behind the state is the end of the constants.
 macro_rules! all_tiles {
-    () => {
+    ($tap:literal, $behind:literal) => {
         concat!(
             "
             .macro kiln_begin q, h
@@ -72,17 +73,17 @@ macro_rules! all_tiles {
             ",
             define_sum!(),
             define_short_add!(),
-            tile_windows!(),
+            tile_windows!($tap),
             "
             addi {w}, {w}, 1
             lw {x0}, 36({s})
             lw {u}, 40({s})
             lui {base}, 0x80000
             kiln_epilogue
-            lw {t}, 28({s})
-            addi {t}, {t}, -1
-            sw {t}, 28({s})
-            bnez {t}, 1b
+            lw {t}, ",
+            $behind,
+            "({s})
+            bne {k}, {t}, 1b
             .purgem kiln_first
             .purgem kiln_epilogue
             .purgem kiln_result
@@ -93,13 +94,14 @@ macro_rules! all_tiles {
     };
 }
 
-/// Tiles of three filters, whose channels have so many bytes.
+/// Tiles of three filters.
 ///
 /// # Safety
 /// What the state names is there, for all tiles.
 #[inline(never)]
-unsafe fn three(state: &mut State, bytes: usize) {
-    let State { mut w, mut channel, y: [mut y0, mut y1, ..], .. } = *state;
+unsafe fn three(state: &mut State<'_>) {
+    let State { mut w, mut channel, y: mut y0, bytes, .. } = *state;
+    let y1 = y0.wrapping_add(state.apart[0]);
     // SAFETY: as the caller says. A jump goes to the code of 1 to 8 taps.
     unsafe {
         core::arch::asm!(
@@ -151,25 +153,25 @@ unsafe fn three(state: &mut State, bytes: usize) {
             addi {y1}, {y1}, 3
             .endm
             ",
-            all_tiles!(),
-            tap = const 36,
-            s = in(reg) &mut *state, w = inout(reg) w, k = inout(reg) channel, y0 = inout(reg) y0, y1 = inout(reg) y1,
+            all_tiles!("36", "48"),
+            s = in(reg) &mut *state, w = inout(reg) w, k = inout(reg) channel, y0 = inout(reg) y0, y1 = inout(reg) y1 => _,
             bytes = in(reg) bytes, half = out(reg) _, x = out(reg) _, x0 = out(reg) _, u = out(reg) _, t = out(reg) _, v = out(reg) _,
             base = out(reg) _, a = out(reg) _, b = out(reg) _, c = out(reg) _,
             qa = out(reg) _, qb = out(reg) _, qc = out(reg) _, ha = out(reg) _, hb = out(reg) _, hc = out(reg) _,
             options(nostack),
         );
     }
-    (state.w, state.channel, state.y) = (w, channel, [y0, y1, y0, y1]);
+    (state.w, state.channel, state.y) = (w, channel, y0);
 }
 
-/// Tiles of two filters, whose channels have so many bytes.
+/// Tiles of two filters.
 ///
 /// # Safety
 /// What the state names is there, for all tiles.
 #[inline(never)]
-unsafe fn two(state: &mut State, bytes: usize) {
-    let State { mut w, mut channel, y: [mut y0, mut y1, ..], .. } = *state;
+unsafe fn two(state: &mut State<'_>) {
+    let State { mut w, mut channel, y: mut y0, bytes, .. } = *state;
+    let y1 = y0.wrapping_add(state.apart[0]);
     // SAFETY: as the caller says. A jump goes to the code of 1 to 8 taps.
     unsafe {
         core::arch::asm!(
@@ -213,14 +215,13 @@ unsafe fn two(state: &mut State, bytes: usize) {
             addi {y1}, {y1}, 2
             .endm
             ",
-            all_tiles!(),
-            tap = const 24,
-            s = in(reg) &mut *state, w = inout(reg) w, k = inout(reg) channel, y0 = inout(reg) y0, y1 = inout(reg) y1,
+            all_tiles!("24", "52"),
+            s = in(reg) &mut *state, w = inout(reg) w, k = inout(reg) channel, y0 = inout(reg) y0, y1 = inout(reg) y1 => _,
             bytes = in(reg) bytes, half = out(reg) _, x = out(reg) _, x0 = out(reg) _, u = out(reg) _, t = out(reg) _, v = out(reg) _,
             base = out(reg) _, a = out(reg) _, b = out(reg) _, c = out(reg) _,
             qa = out(reg) _, qb = out(reg) _, ha = out(reg) _, hb = out(reg) _,
             options(nostack),
         );
     }
-    (state.w, state.channel, state.y) = (w, channel, [y0, y1, y0, y1]);
+    (state.w, state.channel, state.y) = (w, channel, y0);
 }

@@ -1,97 +1,94 @@
 //! Tiles of four pixels in assembly.
 //!
-//! A window of `n` taps, two words for each and three filters, takes 17·n + 26 instructions for 12·n products: 1.9 per product in windows of five taps. A tile takes about 130 more,
-//! most of them for its twelve results. Accumulators, sums of the window and everything else stay in 26 registers: all that there are.
+//! A window of `n` taps, two words for each and three filters, takes 17·n + 26 instructions for 12·n products: 1.9 per product in windows of five taps. A tile takes about 140 more,
+//! or 170 by the smaller code, most of them for its twelve results. Accumulators, sums of the window and everything else stay in 26 registers: all that there are.
 
 use super::State;
+use crate::arch::rv32::conv::Blocks;
 use crate::arch::rv32::upper::UpperRequant;
 use crate::arch::rv32::windows::Windows;
 use core::cell::Cell;
 
-/// Results of all filters for four pixels, some of which may be the same, of two words of operands for each tap. `None` where something is missing.
-#[inline(never)]
-pub(crate) fn finish(
-    tiles: Windows<'_>,
-    words: &[Cell<i32>],
-    q: &UpperRequant<'_>,
-    out: [&[Cell<i8>]; 4],
-) -> Option<()> {
-    let mut state = State::new(&tiles, words, q, out)?;
-    let [threes, twos] = tiles.tiles();
-    // SAFETY: there are words for all taps, results of four pixels and constants of all filters (`State::new`). `Windows` has proven its bytes.
-    unsafe {
-        if threes > 0 {
-            state.tiles = threes;
-            match q.is_own() {
-                true => three_own(&mut state),
-                false => three_common(&mut state),
+/// The tiles of a layer, by the faster code.
+pub(crate) struct Quads<'a>(State<'a>);
+
+/// The same by the smaller code.
+pub(crate) struct SmallQuads<'a>(State<'a>);
+
+macro_rules! blocks {
+    ($tiles:ident, $all:ident) => {
+        impl<'a> Blocks<'a, 4> for $tiles<'a> {
+            #[inline(always)]
+            fn new(tiles: Windows<'a>, words: &'a [Cell<i32>], q: &'a UpperRequant<'a>) -> Option<Self> {
+                State::new(&tiles, words, 2, q).map($tiles)
+            }
+
+            #[inline(always)]
+            fn finish(&mut self, out: &[&[Cell<i8>]; 4]) -> Option<()> {
+                self.0.begin(out)?;
+                // SAFETY: there are words for all taps and constants of all filters (`State::new`), and results of four pixels (`State::begin`). `Windows` has proven its bytes.
+                unsafe { $all(&mut self.0) };
+                Some(())
             }
         }
-        if twos > 0 {
-            state.tiles = twos;
-            match q.is_own() {
-                true => two_own(&mut state),
-                false => two_common(&mut state),
-            }
-        }
-    }
-    Some(())
+    };
 }
 
-/// The loop over tiles. `kiln_first` sets the accumulators to first values, the constants of whose channels `t` points at; `kiln_epilogue` writes the results.
-macro_rules! all_tiles {
-    () => {
+blocks!(Quads, fast);
+blocks!(SmallQuads, small);
+
+/// The loop over tiles of as many filters as `kiln_first` sets the accumulators of, to the first values of channels whose constants begin at `a`. `kiln_epilogue` writes the results. So many bytes behind the state is the end of these constants, and so many are the code of a tap.
+macro_rules! loop_over_tiles {
+    ($count:literal, $tap:literal) => {
         concat!(
-            "
-            addi sp, sp, -16
-            sw {x}, 0(sp)
+            "lw {t}, ",
+            $count,
+            "({x})
+            lw {a}, 24({x})
+            beq {a}, {t}, 12f
             1:
-            lw {t}, 24({x})
+            lw {half}, 44({x})
             kiln_first
             lui {half}, 8
-            lw {w}, 4({x})
             lw {x}, 0({x})
             ",
             define_sum!(),
             define_short_add!(),
-            tile_windows!(),
+            tile_windows!($tap),
             "
             lw {x}, 0(sp)
             addi {w}, {w}, 1
-            sw {w}, 4({x})
             lw {a}, 24({x})
             lw {x0}, 8({x})
             lw {x1}, 12({x})
             lw {u}, 16({x})
             lw {base}, 20({x})
+            add {x1}, {x1}, {x0}
+            add {u}, {u}, {x0}
+            add {base}, {base}, {x0}
             kiln_epilogue
+            lw {t}, ",
+            $count,
+            "({x})
+            sw {x0}, 8({x})
             sw {a}, 24({x})
-            kiln_next_results {x0}, 8
-            kiln_next_results {x1}, 12
-            kiln_next_results {u}, 16
-            kiln_next_results {base}, 20
-            lw {t}, 28({x})
-            addi {t}, {t}, -1
-            sw {t}, 28({x})
-            bnez {t}, 1b
-            addi sp, sp, 16
+            bne {a}, {t}, 1b
+            12:
             .purgem kiln_first
-            .purgem kiln_epilogue
-            .purgem kiln_next_results
-            .purgem kiln_result
-            .purgem kiln_results
-            .purgem kiln_begin
+            .purgem kiln_common
+            .purgem kiln_calls
             "
         )
     };
 }
 
-/// `kiln_begin`: the accumulators of a filter, whose constants are so many bytes behind `t`.
+/// `kiln_begin`: the accumulators of a filter, whose constants `a` points at; `a` goes on to those of the next one.
 macro_rules! define_begin {
     () => {
         "
-        .macro kiln_begin bytes, qa, ha, qb, hb
-        lw \\ha, \\bytes({t})
+        .macro kiln_begin qa, ha, qb, hb
+        lw \\ha, 0({a})
+        add {a}, {a}, {half}
         slli \\qa, \\ha, 16
         add \\qa, \\qa, \\ha
         mv \\qb, \\qa
@@ -101,9 +98,9 @@ macro_rules! define_begin {
     };
 }
 
-/// `kiln_results`: the results of a filter, whose constants begin at `a`; those behind `$more` are read by that.
+/// `kiln_results`: the results of a filter, whose constants begin at `a`, so many bytes behind the places of the next results. What is behind the third constant is read by `$more`, which also moves `a` to the next filter.
 macro_rules! define_results {
-    ($more:literal, $bytes:literal) => {
+    ($more:expr) => {
         concat!(
             "
             .macro kiln_results at, q0, h0, q1, h1
@@ -112,9 +109,6 @@ macro_rules! define_results {
             lw {d}, 12({a})
             ",
             $more,
-            "
-            addi {a}, {a}, ",
-            $bytes,
             "
             slli {t}, \\h0, 16
             sub \\q0, \\q0, {t}
@@ -130,30 +124,82 @@ macro_rules! define_results {
     };
 }
 
-/// Constants that are common to the channels.
+/// Results with constants that are common to the channels.
 macro_rules! common {
     () => {
-        concat!(define_begin!(), define_result!("x", "b", "c", "d", "e", "f", ""), define_results!("", "16"),)
+        concat!(define_result!("x", "b", "c", "d", "e", "f", ""), define_results!("addi {a}, {a}, 16"))
     };
 }
 
-/// Constants of each channel's own: `w` is the origin, `half` by how much the constant below it differs.
+/// Constants of a channel's own: `w` is the origin, `half` by how much the constant below it differs.
 macro_rules! own {
     () => {
+        "
+        lw {w}, 16({a})
+        lw {half}, 20({a})
+        lw {e}, 24({a})
+        lw {f}, 28({a})
+        sub {half}, {half}, {c}
+        "
+    };
+}
+
+/// A routine that writes the results of the first filter, and returns to `w`. Constants behind the third one are read by `$more`, as by `kiln_results`.
+macro_rules! routine {
+    ($more:expr) => {
         concat!(
-            define_begin!(),
             define_result!("x", "b", "c", "d", "e", "f", below_origin!("w", "half")),
-            define_results!(
-                "
-                lw {w}, 16({a})
-                lw {half}, 20({a})
-                lw {e}, 24({a})
-                lw {f}, 28({a})
-                sub {half}, {half}, {c}
-                ",
-                "32"
-            ),
+            define_results!($more),
+            "
+            j 31f
+            30:
+            sw {w}, 4(sp)
+            kiln_results 0, {qa}, {ha}, {qb}, {hb}
+            addi {x0}, {x0}, 1
+            addi {x1}, {x1}, 1
+            addi {u}, {u}, 1
+            addi {base}, {base}, 1
+            lw {w}, 4(sp)
+            jr {w}
+            31:
+            .purgem kiln_result
+            .purgem kiln_results
+            ",
         )
+    };
+}
+
+/// Faster code: results with common constants are written in place.
+macro_rules! in_place {
+    () => {
+        "
+        .macro kiln_epilogue
+        lw {t}, 28({x})
+        bnez {t}, 10f
+        lw {e}, 36({x})
+        lw {f}, 40({x})
+        kiln_common
+        j 11f
+        10:
+        sw {w}, 8(sp)
+        kiln_calls
+        lw {w}, 8(sp)
+        11:
+        .endm
+        "
+    };
+}
+
+/// Smaller code: a routine writes all results.
+macro_rules! by_calls {
+    () => {
+        "
+        .macro kiln_epilogue
+        sw {w}, 8(sp)
+        kiln_calls
+        lw {w}, 8(sp)
+        .endm
+        "
     };
 }
 
@@ -205,9 +251,23 @@ macro_rules! three_filters {
         kiln_sum {e}, {qe}, {he}
         kiln_sum {f}, {qf}, {hf}
         .endm
-        .macro kiln_next_results y, at
-        addi \\y, \\y, 3
-        sw \\y, \\at({x})
+        .macro kiln_first
+        kiln_begin {qa}, {ha}, {qb}, {hb}
+        kiln_begin {qc}, {hc}, {qd}, {hd}
+        kiln_begin {qe}, {he}, {qf}, {hf}
+        .endm
+        .macro kiln_common
+        kiln_results 0, {qa}, {ha}, {qb}, {hb}
+        kiln_results 1, {qc}, {hc}, {qd}, {hd}
+        kiln_results 2, {qe}, {he}, {qf}, {hf}
+        addi {x0}, {x0}, 3
+        .endm
+        .macro kiln_calls
+        jal {w}, 30f
+        kiln_move {qc}, {hc}, {qd}, {hd}
+        jal {w}, 30f
+        kiln_move {qe}, {he}, {qf}, {hf}
+        jal {w}, 30f
         .endm
         "
     };
@@ -252,45 +312,58 @@ macro_rules! two_filters {
         kiln_sum {c}, {qc}, {hc}
         kiln_sum {d}, {qd}, {hd}
         .endm
-        .macro kiln_next_results y, at
-        addi \\y, \\y, 2
-        sw \\y, \\at({x})
+        .macro kiln_first
+        kiln_begin {qa}, {ha}, {qb}, {hb}
+        kiln_begin {qc}, {hc}, {qd}, {hd}
+        .endm
+        .macro kiln_common
+        kiln_results 0, {qa}, {ha}, {qb}, {hb}
+        kiln_results 1, {qc}, {hc}, {qd}, {hd}
+        addi {x0}, {x0}, 2
+        .endm
+        .macro kiln_calls
+        jal {w}, 30f
+        kiln_move {qc}, {hc}, {qd}, {hd}
+        jal {w}, 30f
         .endm
         "
     };
 }
 
-/// A function for tiles of three filters, whose channels have so many bytes.
-macro_rules! three {
-    ($name:ident, $form:ident, $second:literal, $third:literal, $shifts:literal) => {
+/// A function for all tiles: those of three filters, and those of two behind them.
+macro_rules! all {
+    ($name:ident, $begin:expr, $end:expr) => {
         /// # Safety
         /// What the state names is there, for all tiles.
         #[inline(never)]
-        unsafe fn $name(state: &mut State) {
+        unsafe fn $name(state: &mut State<'_>) {
             // SAFETY: as the caller says. A jump goes to the code of 1 to 8 taps. The stack has its pointer back at the end.
             unsafe {
                 core::arch::asm!(
+                    "
+                    addi sp, sp, -16
+                    sw {x}, 0(sp)
+                    lw {w}, 4({x})
+                    .macro kiln_move q0, h0, q1, h1
+                    mv {qa}, \\q0
+                    mv {ha}, \\h0
+                    mv {qb}, \\q1
+                    mv {hb}, \\h1
+                    .endm
+                    ",
+                    define_begin!(),
+                    $begin,
                     three_filters!(),
-                    $form!(),
+                    loop_over_tiles!("48", "64"),
+                    two_filters!(),
+                    loop_over_tiles!("52", "40"),
+                    $end,
                     "
-                    .macro kiln_first
-                    kiln_begin 0, {qa}, {ha}, {qb}, {hb}
+                    addi sp, sp, 16
+                    .purgem kiln_move
+                    .purgem kiln_begin
+                    .purgem kiln_epilogue
                     ",
-                    concat!("kiln_begin ", $second, ", {qc}, {hc}, {qd}, {hd}"),
-                    concat!("kiln_begin ", $third, ", {qe}, {he}, {qf}, {hf}"),
-                    "
-                    .endm
-                    .macro kiln_epilogue
-                    ",
-                    $shifts,
-                    "
-                    kiln_results 0, {qa}, {ha}, {qb}, {hb}
-                    kiln_results 1, {qc}, {hc}, {qd}, {hd}
-                    kiln_results 2, {qe}, {he}, {qf}, {hf}
-                    .endm
-                    ",
-                    all_tiles!(),
-                    tap = const 64,
                     x = inout(reg) state => _, w = out(reg) _, half = out(reg) _,
                     x0 = out(reg) _, x1 = out(reg) _, u = out(reg) _, t = out(reg) _, base = out(reg) _,
                     a = out(reg) _, b = out(reg) _, c = out(reg) _, d = out(reg) _, e = out(reg) _, f = out(reg) _,
@@ -302,47 +375,27 @@ macro_rules! three {
     };
 }
 
-/// A function for tiles of two filters.
-macro_rules! two {
-    ($name:ident, $form:ident, $second:literal, $shifts:literal) => {
-        /// # Safety
-        /// What the state names is there, for all tiles.
-        #[inline(never)]
-        unsafe fn $name(state: &mut State) {
-            // SAFETY: as the caller says. A jump goes to the code of 1 to 8 taps. The stack has its pointer back at the end.
-            unsafe {
-                core::arch::asm!(
-                    two_filters!(),
-                    $form!(),
-                    "
-                    .macro kiln_first
-                    kiln_begin 0, {qa}, {ha}, {qb}, {hb}
-                    ",
-                    concat!("kiln_begin ", $second, ", {qc}, {hc}, {qd}, {hd}"),
-                    "
-                    .endm
-                    .macro kiln_epilogue
-                    ",
-                    $shifts,
-                    "
-                    kiln_results 0, {qa}, {ha}, {qb}, {hb}
-                    kiln_results 1, {qc}, {hc}, {qd}, {hd}
-                    .endm
-                    ",
-                    all_tiles!(),
-                    tap = const 40,
-                    x = inout(reg) state => _, w = out(reg) _, half = out(reg) _,
-                    x0 = out(reg) _, x1 = out(reg) _, u = out(reg) _, t = out(reg) _, base = out(reg) _,
-                    a = out(reg) _, b = out(reg) _, c = out(reg) _, d = out(reg) _, e = out(reg) _, f = out(reg) _,
-                    qa = out(reg) _, qb = out(reg) _, qc = out(reg) _, qd = out(reg) _,
-                    ha = out(reg) _, hb = out(reg) _, hc = out(reg) _, hd = out(reg) _,
-                );
-            }
-        }
-    };
-}
-
-three!(three_common, common, "16", "32", "lw {e}, 36({x})\n lw {f}, 40({x})");
-three!(three_own, own, "32", "64", "");
-two!(two_common, common, "16", "lw {e}, 36({x})\n lw {f}, 40({x})");
-two!(two_own, own, "32", "");
+all!(
+    fast,
+    concat!(common!(), in_place!()),
+    concat!(".purgem kiln_result\n .purgem kiln_results\n", routine!(concat!(own!(), "addi {a}, {a}, 32")),)
+);
+all!(
+    small,
+    by_calls!(),
+    routine!(concat!(
+        "
+        lui {w}, 0x80000
+        lw {e}, 36({x})
+        lw {f}, 40({x})
+        lw {t}, 28({x})
+        beqz {t}, 10f
+        ",
+        own!(),
+        "
+        10:
+        lw {t}, 44({x})
+        add {a}, {a}, {t}
+        "
+    ))
+);

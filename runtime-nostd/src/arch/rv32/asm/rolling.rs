@@ -1,52 +1,57 @@
 //! Filters of 3 × 3 along rows, in assembly. A pixel takes 34 instructions one column apart, 38 two columns apart, and a channel about 70 for each row.
 
-use crate::arch::extent::product;
 use crate::arch::rv32::rolling::Line;
+use core::cell::Cell;
 
-/// The results.
-pub(crate) fn roll(line: &Line<'_>) {
-    if !line.is_there() || line.channels == 0 {
+/// The results of a row. `rows` are those of the operand for each row of the filters; an empty one is padding.
+#[inline(always)]
+pub(crate) fn roll<'a>(line: &Line<'_>, rows: impl Fn(usize) -> &'a [Cell<i8>], out: &[Cell<i8>]) {
+    let [read, results] = line.lengths;
+    let (mut x, mut any, mut padded) = ([core::ptr::null(); 3], core::ptr::null(), 0);
+    for (ky, x) in x.iter_mut().enumerate() {
+        let row = rows(ky);
+        if row.is_empty() {
+            padded |= 1 << ky;
+        } else if row.len() >= read {
+            any = row.as_ptr().cast::<i8>();
+            *x = any;
+        } else {
+            return;
+        }
+    }
+    if any.is_null() || out.len() < results {
         return;
     }
-    let Line { rows, q, pad, channels, pixels, .. } = *line;
     // A row of the padding has no weights, and reads another row.
-    let Some(any) = rows.into_iter().flatten().next() else { return };
-    let [x0, x1, x2] = rows.map(|row| row.unwrap_or(any).as_ptr().cast());
-    let [p0, p1, p2] = rows.map(|row| u32::from(row.is_none()));
+    for x in x.iter_mut().filter(|x| x.is_null()) {
+        *x = any;
+    }
+    let Line { q, pad, channels, pixels, .. } = *line;
     let mut state = State {
-        x0,
-        x1,
-        x2,
-        y: line.out.as_ptr().cast(),
+        x,
+        y: out.as_ptr().cast(),
         w: line.w.as_ptr(),
         channel: q.channels.as_ptr(),
         left: channels,
-        length: product(pixels - usize::from(line.pads_right), channels),
+        length: (pixels - usize::from(line.pads_right)) * channels,
         step: channels,
         spread: q.spread,
         shift: q.shift,
         ends: u32::from(q.hi as u8) | u32::from(q.lo as u8) << 8,
         pad: pad.into(),
-        rows: p0 | p1 << 1 | p2 << 2,
+        rows: padded,
         pads_left: line.pads_left.into(),
         pads_right: line.pads_right.into(),
+        apart: line.stride - 1,
     };
-    // SAFETY: the operands of all channels are there (`Line::is_there`), and there is at least one channel.
-    unsafe {
-        if line.stride == 1 {
-            one_apart(&mut state);
-        } else {
-            two_apart(&mut state);
-        }
-    }
+    // SAFETY: weights and constants of all channels are there, of which there is at least one (`Line::new`), and so are operands and results, as compared above.
+    unsafe { all(&mut state) };
 }
 
 /// What the code reads, in this order, and changes from channel to channel.
 #[repr(C)]
 struct State {
-    x0: *const i8,
-    x1: *const i8,
-    x2: *const i8,
+    x: [*const i8; 3],
     y: *const i8,
     w: *const i8,
     channel: *const i32,
@@ -65,6 +70,8 @@ struct State {
     rows: u32,
     pads_left: u32,
     pads_right: u32,
+    /// Columns between two pixels: 0 or 1.
+    apart: usize,
 }
 
 /// The next element of row `$x` of the operand.
@@ -194,10 +201,9 @@ macro_rules! result {
 macro_rules! beyond {
     ($back:literal) => {
         concat!(
-            "lw {e}, 44({k})\n",
             "srli {t}, {sum}, 31\n",
-            "slli {t}, {t}, 3\n",
-            "srl {t}, {e}, {t}\n",
+            "add {t}, {t}, {k}\n",
+            "lbu {t}, 44({t})\n",
             "j ", $back, "\n",
         )
     };
@@ -216,8 +222,8 @@ macro_rules! one_column {
             element!("x0"), times!("a2" => "sum"), times!("a1" => "behind"), times!("a0" => "new", "first"),
             element!("x1"), times!("b2" => "sum"), times!("b1" => "behind"), times!("b0" => "new"),
             element!("x2"), times!("c2" => "sum"), times!("c1" => "behind"), times!("c0" => "new"),
-            result!("4f"),
-            "5:\n",
+            result!("14f"),
+            "15:\n",
             "sb {t}, 0({y})\n",
             "add {y}, {y}, {step}\n",
             "mv {sum}, {behind}\n",
@@ -289,6 +295,8 @@ macro_rules! end {
             "j 9f\n",
             "4:\n",
             beyond!("5b"),
+            "14:\n",
+            beyond!("15b"),
             "6:\n",
             beyond!("7b"),
             "9:\n",
@@ -296,40 +304,28 @@ macro_rules! end {
     };
 }
 
-/// Pixels one column apart.
+/// The results of all channels.
 ///
 /// # Safety
 /// All that the state names is there, for at least one channel.
 #[inline(never)]
-unsafe fn one_apart(state: &mut State) {
+unsafe fn all(state: &mut State) {
     // SAFETY: as the caller says.
     unsafe {
         core::arch::asm!(
-            begin!(), one_column!(), is_padded!(), end!(),
+            begin!(),
+            "lw {t}, 64({k})\n",
+            "bnez {t}, 20f\n",
+            one_column!(), is_padded!(),
+            "j 21f\n",
+            "20:\n",
+            two_columns!(), is_padded!(), second_column!(),
+            "21:\n",
+            end!(),
             k = in(reg) state,
             a0 = out(reg) _, a1 = out(reg) _, a2 = out(reg) _, b0 = out(reg) _, b1 = out(reg) _, b2 = out(reg) _, c0 = out(reg) _, c1 = out(reg) _, c2 = out(reg) _,
             x0 = out(reg) _, x1 = out(reg) _, x2 = out(reg) _, y = out(reg) _, end = out(reg) _, step = out(reg) _,
             first = out(reg) _, sum = out(reg) _, behind = out(reg) _, new = out(reg) _, e = out(reg) _, t = out(reg) _,
-            limit = out(reg) _, multiplier = out(reg) _, constant = out(reg) _, spread = out(reg) _, shift = out(reg) _,
-            options(nostack),
-        );
-    }
-}
-
-/// Pixels two columns apart.
-///
-/// # Safety
-/// All that the state names is there, for at least one channel.
-#[inline(never)]
-unsafe fn two_apart(state: &mut State) {
-    // SAFETY: as the caller says.
-    unsafe {
-        core::arch::asm!(
-            begin!(), two_columns!(), is_padded!(), second_column!(), end!(),
-            k = in(reg) state,
-            a0 = out(reg) _, a1 = out(reg) _, a2 = out(reg) _, b0 = out(reg) _, b1 = out(reg) _, b2 = out(reg) _, c0 = out(reg) _, c1 = out(reg) _, c2 = out(reg) _,
-            x0 = out(reg) _, x1 = out(reg) _, x2 = out(reg) _, y = out(reg) _, end = out(reg) _, step = out(reg) _,
-            first = out(reg) _, sum = out(reg) _, new = out(reg) _, e = out(reg) _, t = out(reg) _,
             limit = out(reg) _, multiplier = out(reg) _, constant = out(reg) _, spread = out(reg) _, shift = out(reg) _,
             options(nostack),
         );

@@ -4,7 +4,7 @@ use core::cell::Cell;
 
 /// The words of each two of two or four pixels: `a + 2¹⁶·b`, for `count` elements.
 pub(crate) fn interleave<const PIXELS: usize>(
-    pixels: [&[Cell<i8>]; PIXELS],
+    pixels: &[&[Cell<i8>]; PIXELS],
     count: usize,
     words: &[Cell<i32>],
 ) {

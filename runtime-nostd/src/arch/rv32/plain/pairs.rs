@@ -1,5 +1,6 @@
 //! Tiles in plain Rust, of two pixels or, in two words for each tap, of four.
 
+use crate::arch::rv32::conv::Blocks;
 use crate::arch::rv32::upper::UpperRequant;
 use crate::arch::rv32::windows::Windows;
 use core::cell::Cell;
@@ -7,33 +8,44 @@ use core::cell::Cell;
 /// Accumulators of two pixels each: of the first filter with the first word of a tap, with the second one if there is one, of the next filter.
 type Sums = [[i32; 2]; 6];
 
-/// Results of all filters for `PIXELS` pixels, some of which may be the same, of words of operands for each tap. `None` where something is missing.
-pub(crate) fn finish<const PIXELS: usize>(
-    mut tiles: Windows<'_>,
-    words: &[Cell<i32>],
-    q: &UpperRequant<'_>,
-    out: [&[Cell<i8>]; PIXELS],
-) -> Option<()> {
-    let (each, count) = (PIXELS / 2, tiles.left());
-    q.channels(count)?;
-    if words.len() / each < tiles.size() || out.iter().any(|out| out.len() < count) {
-        return None;
+/// The tiles of a layer, of so many pixels.
+pub(crate) struct Tiles<'a, const PIXELS: usize> {
+    tiles: Windows<'a>,
+    words: &'a [Cell<i32>],
+    q: &'a UpperRequant<'a>,
+}
+
+/// Those of two pixels.
+pub(crate) type Pairs<'a> = Tiles<'a, 2>;
+
+impl<'a, const PIXELS: usize> Blocks<'a, PIXELS> for Tiles<'a, PIXELS> {
+    fn new(tiles: Windows<'a>, words: &'a [Cell<i32>], q: &'a UpperRequant<'a>) -> Option<Self> {
+        q.channels(tiles.left())?;
+        (words.len() / (PIXELS / 2) >= tiles.size()).then_some(Tiles { tiles, words, q })
     }
-    let mut o = 0;
-    while tiles.filters() > 0 {
-        let filters = tiles.filters();
-        let sums = add(&mut tiles, words, each);
-        for f in 0..filters {
-            let (first, result) = q.channel(o)?;
-            for (at, out) in out.iter().enumerate() {
-                let [sum, upper] = *sums.get(f * each + at / 2)?;
-                let v = if at % 2 == 0 { sum.wrapping_sub(upper << 16) } else { upper };
-                out.get(o)?.set(result(first.wrapping_add(v)));
-            }
-            o += 1;
+
+    fn finish(&mut self, out: &[&[Cell<i8>]; PIXELS]) -> Option<()> {
+        let Tiles { mut tiles, words, q } = *self;
+        let (each, count) = (PIXELS / 2, tiles.left());
+        if out.iter().any(|out| out.len() < count) {
+            return None;
         }
+        let mut o = 0;
+        while tiles.filters() > 0 {
+            let filters = tiles.filters();
+            let sums = add(&mut tiles, words, each);
+            for f in 0..filters {
+                let (first, result) = q.channel(o)?;
+                for (at, out) in out.iter().enumerate() {
+                    let [sum, upper] = *sums.get(f * each + at / 2)?;
+                    let v = if at % 2 == 0 { sum.wrapping_sub(upper << 16) } else { upper };
+                    out.get(o)?.set(result(first.wrapping_add(v)));
+                }
+                o += 1;
+            }
+        }
+        Some(())
     }
-    Some(())
 }
 
 /// The sums of the next tile, with `each` words of each tap.

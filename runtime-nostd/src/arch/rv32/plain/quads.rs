@@ -1,3 +1,7 @@
 //! Tiles of four pixels in plain Rust.
 
-pub(crate) use super::pairs::finish;
+/// The tiles of a layer.
+pub(crate) type Quads<'a> = super::pairs::Tiles<'a, 4>;
+
+/// The same.
+pub(crate) type SmallQuads<'a> = Quads<'a>;
