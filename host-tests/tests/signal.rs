@@ -552,10 +552,10 @@ fn filters_that_are_waves_are_transforms() {
            const %w: f32[66,1,50,1] = [{fifty}]
            const %m: f32[66,50] = [{fifty}]
            const %v: f32[66,64,1,1] = [{whole}]
-           %a: f32[1,1,21,66] = conv2d(%signal, %w) {{window = [1, 50] stride [1, 10] pad [0, 25, 0, 25], groups = 1, rescale = none, clamp = -inf..=inf}}
-           %b: f32[3,66] = dense(%rows, %m) {{rescale = none, clamp = -inf..=inf}}
-           %c: f32[1,5,1,66] = conv2d(%stream, %v) {{window = [64, 1] stride [9, 1], groups = 1, rescale = none, clamp = -inf..=inf}}
-           %d: f32[1,5,1,66] = mul(%c, %c) {{rescale = none, clamp = -inf..=inf}}
+           %a: f32[1,1,21,66] = conv2d(%signal, %w) {{window = [1, 50] stride [1, 10] pad [0, 0, 25, 25], groups = 1, rescale = real, clamp = -inf..=inf}}
+           %b: f32[3,66] = dense(%rows, %m) {{rescale = real, clamp = -inf..=inf}}
+           %c: f32[1,5,1,66] = conv2d(%stream, %v) {{window = [64, 1] stride [9, 1], groups = 1, rescale = real, clamp = -inf..=inf}}
+           %d: f32[1,5,1,66] = mul(%c, %c) {{rescale = real, clamp = -inf..=inf}}
            return %a, %b, %d
          }}",
         fifty = waves(50),
