@@ -8,8 +8,8 @@ use cargo_kiln::place::Place;
 use kiln_codegen::front::read;
 use kiln_codegen::front::tflite::testing::{op, Element, ModelBuilder, Options as Attributes, Tensor};
 use kiln_codegen::ir::{DType, Data, Graph};
-use kiln_codegen::{compile, Error, Options};
-use kiln_host_tests::assert_generated_as_interpreted;
+use kiln_codegen::{compile, compile_graph, Error, Optimize, Options};
+use kiln_host_tests::{assert_generated_as_interpreted, assert_generated_with};
 use std::f64::consts::PI;
 
 const PLACES: [&str; 2] = ["host", "qemu-cortex-m4"];
@@ -528,4 +528,50 @@ fn refusals_say_why() {
         vec![y]
     });
     assert!(unknown.contains("custom operator"), "{unknown}");
+}
+
+/// Filters as text: cosines and sines of 33 frequencies of 64 numbers, times a window of Hann of so many taps.
+fn waves(taps: usize) -> String {
+    let hann = |t: usize| 0.5 - 0.5 * (2.0 * PI * t as f64 / taps as f64).cos();
+    let wave = |k: usize, function: fn(f64) -> f64, sign: f64| {
+        (0..taps).map(move |t| (sign * hann(t) * function(2.0 * PI * ((k * t) % 64) as f64 / 64.0)) as f32)
+    };
+    let cosines = (0..33).flat_map(|k| wave(k, f64::cos, 1.0));
+    let sines = (0..33).flat_map(|k| wave(k, f64::sin, -1.0));
+    cosines.chain(sines).map(|w| format!("{w:?}")).collect::<Vec<_>>().join(", ")
+}
+
+/// Spectrograms that a network writes as convolutions and matrix products, of whole signals, with padding, and of rows as they come.
+#[test]
+fn filters_that_are_waves_are_transforms() {
+    let graph = Graph::parse(&format!(
+        "graph \"spectrograms\" {{
+           input %signal: f32[1,1,200,1]
+           input %rows: f32[3,50]
+           input %stream: f32[1,100,1,1]
+           const %w: f32[66,1,50,1] = [{fifty}]
+           const %m: f32[66,50] = [{fifty}]
+           const %v: f32[66,64,1,1] = [{whole}]
+           %a: f32[1,1,21,66] = conv2d(%signal, %w) {{window = [1, 50] stride [1, 10] pad [0, 0, 25, 25], groups = 1, rescale = real, clamp = -inf..=inf}}
+           %b: f32[3,66] = dense(%rows, %m) {{rescale = real, clamp = -inf..=inf}}
+           %c: f32[1,5,1,66] = conv2d(%stream, %v) {{window = [64, 1] stride [9, 1], groups = 1, rescale = real, clamp = -inf..=inf}}
+           %d: f32[1,5,1,66] = mul(%c, %c) {{rescale = real, clamp = -inf..=inf}}
+           return %a, %b, %d
+         }}",
+        fifty = waves(50),
+        whole = waves(64),
+    ))
+    .unwrap();
+    let mut random = Random(5);
+    let case = [200, 150, 100].map(|count| {
+        let numbers: Vec<f32> = random.many(count, 16).into_iter().map(|v| v as f32 / 32768.0).collect();
+        Data::from_f32(&numbers)
+    });
+    for optimize in [Optimize::Speed, Optimize::Memory] {
+        let options = Options { optimize, ..Options::default() };
+        let compiled = compile_graph(graph.clone(), &options).unwrap();
+        let kernels: Vec<&str> = compiled.program.calls.iter().map(|call| call.name()).collect();
+        assert_eq!(kernels.iter().filter(|&&name| name == "spectrum_f32").count(), 3, "{kernels:?}");
+        assert_generated_with(&options, &graph, &case, &PLACES);
+    }
 }

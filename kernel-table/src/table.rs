@@ -738,6 +738,7 @@ macro_rules! kernel_table {
             RfftI16 = rfft_i16(I16) -> I16;
             RfftI32 = rfft_i32(I32) -> I32;
             ShiftLeftI16 = shift_left_i16(I16, I32) -> I16;
+            SpectrumF32 = spectrum_f32(F32) -> F32;
             SquareRootI64 = square_root_i64(I64, I32) -> I32;
             SubtractNoiseI32 = subtract_noise_i32(I32, I32) -> I32;
             WindowI16 = window_i16(I16) -> I16;

@@ -14,6 +14,6 @@ pub use crate::params::{
     AddFloat, AddLinear, AddParams, Along, Broadcast, Choice, CompactConv, CompactDense, CompareParams,
     ComputedConv, Conv, Copy, DynamicLayer, FilterBlocks, FloatRequant, Gather, LogSoftmax, Lstm, MatMul,
     MeanLinear, MeanRows, MulFloat, MulParams, Noise, NoiseFloor, Pad, Pool, QuantizeLinear, Reduce, Requant,
-    Rescale, Resize, Rounding, Scale, ScaledWeights, Stride,
+    Rescale, Resize, Rounding, Scale, ScaledWeights, Stride, Waves,
 };
 pub use crate::rows::{Band, Read, ReadSlice, Rows};

@@ -113,6 +113,22 @@ pub struct ScaledWeights<'a> {
     pub group: usize,
 }
 
+/// Filters that are cosines and sines of whole frequencies of a transform of `length` numbers, times one window.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Waves<'a> {
+    /// Length of the transform: a power of two, at least 4.
+    pub length: usize,
+    /// A factor for each tap, of which there are no more than the length.
+    pub window: &'a [f32],
+    /// What each filter's result is: 2·k the real part of frequency k, 2·k + 1 the imaginary part, −1 − v the opposite of v.
+    pub parts: &'a [i16],
+    /// As [`rfft_f32`](crate::kernels::rfft_f32) has them.
+    pub twiddles: &'a [f32],
+    /// As [`rfft_f32`](crate::kernels::rfft_f32) has them.
+    pub halves: &'a [f32],
+}
+
 /// A two-dimensional convolution of one image.
 ///
 /// Tap `(ky, kx)` of result `(oy, ox)` is the pixel `(oy · stride_h − pad_top + ky · dilation_h, …)`; outside the image it reads as

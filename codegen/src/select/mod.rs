@@ -37,6 +37,7 @@ mod rows;
 mod scaled;
 mod shape;
 mod signal;
+mod spectrum;
 mod sums;
 mod tables;
 #[cfg(test)]

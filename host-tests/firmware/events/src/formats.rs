@@ -60,6 +60,7 @@ const _: fn() = || {
     formatted::<kernels::Gather>();
     formatted::<kernels::HalfRequant>();
     formatted::<kernels::UpperRequant>();
+    formatted::<kernels::Waves>();
     formatted::<kernels::LogSoftmax>();
     formatted::<kernels::Lstm>();
     formatted::<kernels::MatMul>();

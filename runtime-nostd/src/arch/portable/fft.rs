@@ -7,7 +7,7 @@ use crate::Element;
 use core::cell::Cell;
 
 /// Numbers of a transform.
-trait Number: Element {
+pub(super) trait Number: Element {
     const ZERO: Self;
 
     /// a·b + c·d; of integers the upper half, rounded.
@@ -203,16 +203,18 @@ impl<T: Number> Complex<T> {
 
 /// Where the number of that index stands before the first butterflies of a transform of `n` complex numbers: its digits, the radix 4 first, reversed.
 #[inline(always)]
-fn place(index: usize, n: usize) -> usize {
-    let (mut place, mut rest, mut width) = (0usize, index, n);
-    while width >= 4 {
-        width >>= 2;
-        place = place.wrapping_add((rest & 3).wrapping_mul(width));
-        rest >>= 2;
-    }
-    // What is left is one digit of radix 2, or none.
-    place.wrapping_add(rest)
+pub(super) fn place(index: usize, n: usize) -> usize {
+    let bits = n.trailing_zeros();
+    // Bits in reverse are digits in reverse whose own bits are reversed: those of radix 4 are turned again. A digit of radix 2 is the lowest bit, and left as it is.
+    let reversed = index.reverse_bits().wrapping_shr(usize::BITS.wrapping_sub(bits));
+    let low = if bits % 2 == 1 { 1 } else { 0 };
+    let (first, rest) = (reversed & low, reversed >> low);
+    let turned = (rest & EVEN_BITS) << 1 | (rest >> 1) & EVEN_BITS;
+    (turned << low | first) & n.wrapping_sub(1)
 }
+
+/// The lower bit of each digit of radix 4.
+const EVEN_BITS: usize = usize::MAX / 3;
 
 /// The spectrum of the `n` complex numbers that stand at their [`place`]s, with points of the unit circle.
 #[inline(always)]
@@ -266,22 +268,29 @@ fn rfft<T: Number>(length: usize, row: usize, twiddles: &[T], halves: &[T], x: &
             let at = i.wrapping_mul(2);
             Complex { re: part(at), im: part(at.wrapping_add(1)) }.write(y, place(i, n));
         }
-        let Some(z) = y.get(..length) else { return };
-        butterflies(z, n, twiddles, false);
-        let Some(first) = Complex::read(y, 0) else { return };
-        let Complex { re, im } = first.halved();
-        Complex { re: re.plus(im), im: T::ZERO }.write(y, 0);
-        Complex { re: re.minus(im), im: T::ZERO }.write(y, n);
-        for k in 1..=n >> 1 {
-            let mirror = n.wrapping_sub(k);
-            let (Some(low), Some(high)) = (Complex::read(y, k), Complex::read(y, mirror)) else { return };
-            let Some(turn) = Complex::constant(halves, k.wrapping_sub(1)) else { return };
-            let (low, high) = (low.halved(), high.conjugate().halved());
-            let (sum, turned) = (low.plus(high), low.minus(high).times(turn));
-            Complex { re: sum.re.half_sum(turned.re), im: sum.im.half_sum(turned.im) }.write(y, k);
-            Complex { re: sum.re.half_difference(turned.re), im: turned.im.half_difference(sum.im) }
-                .write(y, mirror);
-        }
+        spectrum(length, twiddles, halves, y);
+    }
+}
+
+/// Half of the spectrum of `length` numbers, two of which stand at the [`place`] of their complex number in `y`; in their place, [`rfft`]'s numbers.
+#[inline(always)]
+pub(super) fn spectrum<T: Number>(length: usize, twiddles: &[T], halves: &[T], y: &[Cell<T>]) {
+    let n = length >> 1;
+    let Some(z) = y.get(..length) else { return };
+    butterflies(z, n, twiddles, false);
+    let Some(first) = Complex::read(y, 0) else { return };
+    let Complex { re, im } = first.halved();
+    Complex { re: re.plus(im), im: T::ZERO }.write(y, 0);
+    Complex { re: re.minus(im), im: T::ZERO }.write(y, n);
+    for k in 1..=n >> 1 {
+        let mirror = n.wrapping_sub(k);
+        let (Some(low), Some(high)) = (Complex::read(y, k), Complex::read(y, mirror)) else { return };
+        let Some(turn) = Complex::constant(halves, k.wrapping_sub(1)) else { return };
+        let (low, high) = (low.halved(), high.conjugate().halved());
+        let (sum, turned) = (low.plus(high), low.minus(high).times(turn));
+        Complex { re: sum.re.half_sum(turned.re), im: sum.im.half_sum(turned.im) }.write(y, k);
+        Complex { re: sum.re.half_difference(turned.re), im: turned.im.half_difference(sum.im) }
+            .write(y, mirror);
     }
 }
 

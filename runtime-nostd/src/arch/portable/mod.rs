@@ -24,6 +24,7 @@ pub(crate) mod resize;
 pub(crate) mod scaled;
 pub(crate) mod signal;
 pub(crate) mod softmax;
+pub(crate) mod spectrum;
 pub(crate) mod trees;
 pub(crate) mod unary;
 
@@ -40,6 +41,6 @@ pub(crate) mod kernels {
         absorb::*, classical::*, compare::*, computed::*, conv::*, convert::*, dense::*, depthwise::*,
         dynamic::*, elementwise::*, fft::*, gather::*, int16::*, matmul::*, movement::*, normalise::*,
         packed::*, pool::*, recurrent::*, reduce::*, resize::*, scaled::*, sigmoid::*, signal::*, softmax::*,
-        trees::*, unary::*,
+        spectrum::*, trees::*, unary::*,
     };
 }

@@ -1,0 +1,262 @@
+//! Filters that are the waves of a Fourier transform: networks write spectrograms as convolutions or matrix products with cosines and sines. Such layers become transforms.
+//!
+//! Filters of a layer are waves if there are a window w and a length L such that filter `o` is ±w(t)·cos(2π·k·t / L) or ±w(t)·sin(2π·k·t / L) with a whole number k of its own, as exactly as floats have it.
+//! The results are those of the layer but for rounding.
+
+use super::conv::Images;
+use super::kernel::{self, Asked, Choice};
+use super::shape::Shape;
+use super::*;
+use crate::ir::Layout;
+use std::any::Any;
+use std::f64::consts::TAU;
+
+/// How far a weight may be from its wave, of the largest element of the window.
+const NEAR: f64 = 4e-6;
+
+/// Lengths of transforms.
+const SHORTEST: usize = 16;
+const LONGEST: usize = 8192;
+
+/// Filters that are waves.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Waves {
+    /// Length of the transform.
+    pub(super) length: usize,
+    /// A factor for each tap.
+    pub(super) window: Vec<f32>,
+    /// What each filter computes: 2·k the real part of frequency k, 2·k + 1 the imaginary part, −1 − v the opposite of v.
+    pub(super) parts: Vec<i16>,
+}
+
+impl Waves {
+    /// The waves that so many filters are.
+    pub(super) fn of(weights: &[f32], filters: usize) -> Option<Waves> {
+        let taps = weights.len().checked_div(filters).filter(|taps| (4..=LONGEST).contains(taps))?;
+        // Fewer are computed as they are.
+        if filters < SHORTEST || !weights.iter().all(|w| w.is_finite()) {
+            return None;
+        }
+        let rows: Vec<&[f32]> = weights.chunks_exact(taps).collect();
+        let mut windows = windows(&rows);
+        windows.find_map(|window| Waves::with_window(&rows, &window))
+    }
+
+    /// With that window.
+    fn with_window(rows: &[&[f32]], window: &[f64]) -> Option<Waves> {
+        let most = window.iter().fold(0.0, |most: f64, w| most.max(w.abs()));
+        let near = NEAR * most;
+        let shortest = window.len().next_power_of_two().max(SHORTEST);
+        let mut lengths = (0..3).map(|double| shortest << double).filter(|&length| length <= LONGEST);
+        let turns: Vec<Option<f64>> = rows.iter().map(|row| turn(row, window, most)).collect();
+        lengths.find_map(|length| {
+            let part = |(row, turn): (&&[f32], &Option<f64>)| {
+                let Some(turn) = turn else { return Some(1) };
+                let k = (turn * length as f64).round();
+                part(row, window, k as usize, length, near)
+            };
+            let parts = rows.iter().zip(&turns).map(part).collect::<Option<Vec<i16>>>()?;
+            let window = window.iter().map(|&w| w as f32).collect();
+            Some(Waves { length, window, parts })
+        })
+    }
+}
+
+/// Windows that filters may have: a filter of frequency 0, or what the cosine and the sine of a frequency make together.
+fn windows<'a>(rows: &'a [&'a [f32]]) -> impl Iterator<Item = Vec<f64>> + 'a {
+    let half = rows.len() / 2;
+    let pairs = [(0, 1), (2, 3), (0, half), (1, half + 1)];
+    let squares = pairs.into_iter().filter_map(|(re, im)| {
+        let both = rows.get(re)?.iter().zip(*rows.get(im)?);
+        Some(both.map(|(&re, &im)| f64::from(re).hypot(f64::from(im))).collect())
+    });
+    let as_it_is = |row: &&[f32]| row.iter().map(|&w| f64::from(w)).collect::<Vec<_>>();
+    let constant = [0, half].into_iter().filter_map(move |o| rows.get(o).map(as_it_is));
+    // A window that is negative, or 0 nearly everywhere, is none.
+    let is_window = |window: &Vec<f64>| {
+        let (most, least) =
+            window.iter().fold((0.0, 0.0), |(most, least): (f64, f64), &w| (most.max(w), least.min(w)));
+        most > 0.0 && least >= -NEAR * most && window.iter().filter(|&&w| w > NEAR * most).count() >= 4
+    };
+    constant.chain(squares).filter(is_window)
+}
+
+/// The frequency of a wave in turns per tap, 0 to 1/2; `None` of one that is 0 everywhere.
+///
+/// Of a wave u, u(t − 1) + u(t + 1) = 2·cos(ω)·u(t).
+fn turn(row: &[f32], window: &[f64], most: f64) -> Option<f64> {
+    let wave = |t: usize| (window[t] > 0.05 * most).then(|| f64::from(row[t]) / window[t]);
+    let threes =
+        (1..row.len().saturating_sub(1)).filter_map(|t| Some([wave(t - 1)?, wave(t)?, wave(t + 1)?]));
+    // The least squares of all of them.
+    let (mut products, mut squares) = (0.0, 0.0);
+    for [before, at, behind] in threes {
+        products += (before + behind) * at;
+        squares += 2.0 * at * at;
+    }
+    (squares > 1e-6).then(|| (products / squares).clamp(-1.0, 1.0).acos() / TAU)
+}
+
+/// What a filter computes of frequency `k`.
+fn part(row: &[f32], window: &[f64], k: usize, length: usize, near: f64) -> Option<i16> {
+    let is = |function: fn(f64) -> f64, sign: f64| {
+        row.iter().zip(window).enumerate().all(|(t, (&w, window))| {
+            let wave = function(TAU * ((k * t) % length) as f64 / length as f64);
+            (f64::from(w) - sign * window * wave).abs() <= near
+        })
+    };
+    let re = i16::try_from(2 * k).ok()?;
+    let im = re.checked_add(1)?;
+    // X(k) has e^(−iωt), so its imaginary part has −sin.
+    match () {
+        () if is(f64::cos, 1.0) => Some(re),
+        () if is(f64::cos, -1.0) => Some(!re),
+        () if is(f64::sin, -1.0) => Some(im),
+        () if is(f64::sin, 1.0) => Some(!im),
+        () => None,
+    }
+}
+
+/// The transform that a layer is, if it is one.
+pub(super) fn find(asked: &Asked<'_>) -> Option<Choice> {
+    let Asked { graph, node, .. } = *asked;
+    let (shape, clamp) = match &node.op {
+        Op::Conv2d { groups: 1, clamp, .. } => (Shape::of(graph, node)?, clamp),
+        Op::Dense { clamp, .. } => (rows(Shape::of_dense(graph, node)?), clamp),
+        _ => return None,
+    };
+    let floats =
+        [node.operands[0], node.operands[1], node.result].iter().all(|&id| graph.ty(id).dtype == DType::F32);
+    let bias = node.operands.get(2).map(|&id| graph.const_data(id));
+    let no_bias = bias.is_none_or(|data| data.is_some_and(|data| data.to_f32().iter().all(|&b| b == 0.0)));
+    if !floats
+        || !no_bias
+        || clamp.float_bounds() != (f32::NEG_INFINITY, f32::INFINITY)
+        || node.op.layout() != Layout::default()
+    {
+        return None;
+    }
+    let weights = graph.const_data(node.operands[1])?.to_f32();
+    let waves = Waves::of(&weights, shape.out_c)?;
+    // Some five instructions for each of the transform's operations.
+    let length = waves.length as u64;
+    let transform = 15 * length * u64::from(length.ilog2()) + 10 * shape.out_c as u64;
+    let pixels = (shape.images * shape.out_h * shape.out_w) as u64;
+    if transform > 2 * weights.len() as u64 {
+        return None;
+    }
+    let workspace = 4 * (waves.length + 2);
+    Some(Choice {
+        workspace,
+        images: shape.images,
+        ..Choice::new(Rc::new(Spectrum(shape, waves)), pixels * transform)
+    })
+}
+
+/// The rows of a matrix product, whose pixels are those of one row, as rows of one pixel: they may come one by one.
+fn rows(shape: Shape) -> Shape {
+    Shape { in_h: shape.in_w, in_w: 1, out_h: shape.out_w, out_w: 1, ..shape }
+}
+
+/// The kernel of such a layer.
+#[derive(Debug)]
+struct Spectrum(Shape, Waves);
+
+impl kernel::Kernel for Spectrum {
+    fn calls<'a>(&self, selector: &mut Selector<'a>, node: &'a Node) -> Selected {
+        selector.spectrum(node, &self.0, &self.1)
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+impl<'a> Selector<'a> {
+    fn spectrum(&mut self, node: &'a Node, shape: &Shape, waves: &Waves) -> Selected {
+        let length = waves.length;
+        let tables = [
+            ("window", "WINDOW", Data::from_f32(&waves.window), Element::F32),
+            ("parts", "PARTS", Data::from_i16(&waves.parts), Element::I16),
+            ("twiddles", "TWIDDLES", tables::twiddles(DType::F32, length, false), Element::F32),
+            ("halves", "HALVES", tables::half_twiddles(DType::F32, length, false), Element::F32),
+        ];
+        let mut fields = vec![("length", int(length))];
+        for (field, name, data, element) in tables {
+            fields.push((field, Field::Constant(self.step_constant(name, data), element)));
+        }
+        let waves = Arg::Struct(Struct { name: "Waves", fields });
+        let work = match self.workspace()? {
+            Arg::Cells(cells) => Arg::Cells(cells.seen_as(Element::F32)),
+            other => other,
+        };
+        let conv = Arg::Struct(self.conv_params(shape));
+        if let Op::Dense { .. } = node.op {
+            let [x, y, band] = self.matrix_rows(node)?;
+            self.call(KernelId::SpectrumF32, vec![conv, x, waves, work, y, band]);
+            return Ok(());
+        }
+        let x = self.image_rows(node.operands[0], shape.images, shape.in_h)?;
+        let y = self.image_rows(node.result, shape.images, shape.out_h)?;
+        let images = Images { x, y, count: shape.images, out_h: shape.out_h };
+        self.call_on(images, KernelId::SpectrumF32, &[], &[conv], &[waves, work], &[]);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Cosines and sines of the frequencies `first..end` of a transform, times a window of Hann; a wave is ±, as `sign` says.
+    fn basis(
+        length: usize,
+        taps: usize,
+        frequencies: std::ops::Range<usize>,
+        sign: f64,
+    ) -> (Vec<f32>, usize) {
+        let hann = |t: usize| 0.5 - 0.5 * (TAU * t as f64 / taps as f64).cos();
+        let wave = |k: usize, function: fn(f64) -> f64, sign: f64| {
+            (0..taps).map(move |t| (sign * hann(t) * function(TAU * (k * t) as f64 / length as f64)) as f32)
+        };
+        let cosines = frequencies.clone().flat_map(|k| wave(k, f64::cos, 1.0));
+        let sines = frequencies.clone().flat_map(|k| wave(k, f64::sin, sign));
+        (cosines.chain(sines).collect(), 2 * frequencies.len())
+    }
+
+    #[test]
+    fn waves_are_found() {
+        for (length, taps, frequencies) in
+            [(64, 64, 0..33), (64, 50, 0..33), (64, 64, 3..20), (256, 256, 1..129)]
+        {
+            for sign in [1.0, -1.0] {
+                let (weights, filters) = basis(length, taps, frequencies.clone(), sign);
+                let waves = Waves::of(&weights, filters).unwrap();
+                let sine = |k: i16| if sign < 0.0 { 2 * k + 1 } else { !(2 * k + 1) };
+                let all = || frequencies.clone().map(|k| k as i16);
+                // Sines of 0 and of half of the length are 0.
+                let sines = all().map(|k| if k == 0 || 2 * k as usize == length { 1 } else { sine(k) });
+                assert_eq!(waves.length, length, "{taps} taps");
+                let zero = |part: &i16| [1, !1].contains(part);
+                let expected: Vec<i16> = all().map(|k| 2 * k).chain(sines).collect();
+                let same = waves
+                    .parts
+                    .iter()
+                    .zip(&expected)
+                    .all(|(got, wanted)| got == wanted || zero(got) && zero(wanted));
+                assert!(same, "{length}, {taps}: {:?}", waves.parts);
+            }
+        }
+    }
+
+    #[test]
+    fn other_filters_are_none() {
+        let (mut weights, filters) = basis(64, 64, 0..33, -1.0);
+        weights[1000] += 1e-4;
+        assert_eq!(Waves::of(&weights, filters), None);
+        // Of 100 numbers: no power of two.
+        let (weights, filters) = basis(100, 100, 0..51, -1.0);
+        assert_eq!(Waves::of(&weights, filters), None);
+        assert_eq!(Waves::of(&[0.0; 1024], 32), None);
+    }
+}
