@@ -443,6 +443,7 @@ macro_rules! kernel_table {
             MeanPool2dI8Dsp = mean_pool2d_i8_dsp(I8) -> I8 { arithmetic: Linear };
         }
         Mve {
+            MaxPool2dI8Mve = max_pool2d_i8_mve(I8) -> I8 { cycles: &[(M55, cycles(0, 1000, 200))] };
             MeanPool2dI8Mve = mean_pool2d_i8_mve(I8) -> I8 { arithmetic: Linear, cycles: &[(M55, cycles(0, 40000, 150))] };
         }
         Simd {
@@ -486,8 +487,12 @@ macro_rules! kernel_table {
             LogSoftmaxI8 = log_softmax_i8(I8) -> I8;
             SoftmaxF32 = softmax_f32(F32) -> F32 { in_vectors: SoftmaxF32Simd };
             SoftmaxI16 = softmax_i16(I16) -> I16 { arithmetic: Reference };
-            SoftmaxI8 = softmax_i8(I8) -> I8;
-            SoftmaxI8I16 = softmax_i8_i16(I8) -> I16;
+            SoftmaxI8 = softmax_i8(I8) -> I8 { in_helium: SoftmaxI8Mve };
+            SoftmaxI8I16 = softmax_i8_i16(I8) -> I16 { in_helium: SoftmaxI8I16Mve };
+        }
+        Mve {
+            SoftmaxI8Mve = softmax_i8_mve(I8) -> I8;
+            SoftmaxI8I16Mve = softmax_i8_i16_mve(I8) -> I16;
         }
         Simd {
             SoftmaxF32SimdReproducible = softmax_f32_simd_reproducible(F32) -> F32;
@@ -535,7 +540,7 @@ macro_rules! kernel_table {
             MulI16 = mul_i16(I16, I16) -> I16 { arithmetic: Reference };
             MulI32 = mul_i32(I32, I32) -> I32;
             MulI64 = mul_i64(I64, I64) -> I64;
-            MulI8 = mul_i8(I8, I8) -> I8 { arithmetic: Reference, in_vectors: MulI8Simd };
+            MulI8 = mul_i8(I8, I8) -> I8 { arithmetic: Reference, in_vectors: MulI8Simd, in_helium: MulI8Mve };
             MulI8Float = mul_i8_float(I8, I8) -> I8 { arithmetic: Floats };
             PowF32 = pow_f32(F32, F32) -> F32;
             PowI32 = pow_i32(I32, I32) -> I32;
@@ -562,6 +567,7 @@ macro_rules! kernel_table {
         }
         Mve {
             AddI8Mve = add_i8_mve(I8, I8) -> I8 { arithmetic: Linear, cycles: &[(M55, cycles(0, 4000, 60))] };
+            MulI8Mve = mul_i8_mve(I8, I8) -> I8 { arithmetic: Reference };
         }
         Rv32 {
             AddI8Rv32 = add_i8_rv32(I8, I8) -> I8 { arithmetic: Linear, cycles: &[(Hazard3, cycles(0, 20000, 60))] };
@@ -596,7 +602,7 @@ macro_rules! kernel_table {
             LogF32 = log_f32(F32) -> F32;
             LogisticF32 = logistic_f32(F32) -> F32 { in_vectors: LogisticF32Simd };
             LogisticI16 = logistic_i16(I16) -> I16;
-            Lookup8 = lookup_8(Byte) -> Byte { arithmetic: Table };
+            Lookup8 = lookup_8(Byte) -> Byte { arithmetic: Table, in_helium: Lookup8Mve };
             NegF32 = neg_f32(F32) -> F32;
             RoundF32 = round_f32(F32) -> F32;
             RsqrtF32 = rsqrt_f32(F32) -> F32 { in_vectors: RsqrtF32Simd };
@@ -607,6 +613,9 @@ macro_rules! kernel_table {
             SquareF32 = square_f32(F32) -> F32;
             TanhF32 = tanh_f32(F32) -> F32;
             TanhI16 = tanh_i16(I16) -> I16;
+        }
+        Mve {
+            Lookup8Mve = lookup_8_mve(Byte) -> Byte { arithmetic: Table };
         }
         Simd {
             ExpF32SimdReproducible = exp_f32_simd_reproducible(F32) -> F32;
@@ -693,6 +702,9 @@ macro_rules! kernel_table {
         }
         Dsp {
             QuantizeF32I8Dsp = quantize_f32_i8_dsp(F32) -> I8 { arithmetic: Linear };
+        }
+        Mve {
+            QuantizeF32I8Mve = quantize_f32_i8_mve(F32) -> I8 { arithmetic: Linear, cycles: &[(M55, cycles(0, 2500, 100))] };
         }
     }
     Movement {

@@ -19,7 +19,7 @@ pub(super) const PAIRS: &[Fuzzed] = pairs! {
     (s: &Broadcast, lo: i64, hi: i64) i64 => i64: add_i64 sub_i64 mul_i64 max_i64 min_i64 div_i64 floor_div_i64 floor_mod_i64 pow_i64 squared_difference_i64;
     (s: &Broadcast, p: &AddParams) i8 => i8: add_i8 sub_i8 squared_difference_i8;
     (s: &Broadcast, p: &AddFloat) i8 => i8: add_i8_float;
-    (s: &Broadcast, p: &MulParams) i8 => i8: mul_i8 mul_i8_simd;
+    (s: &Broadcast, p: &MulParams) i8 => i8: mul_i8 mul_i8_mve mul_i8_simd;
     (s: &Broadcast, p: &MulFloat) i8 => i8: mul_i8_float;
     (s: &Broadcast, p: &MulParams, identity: &Scale) i8 => i8: prelu_i8;
     (s: &Broadcast, p: &MulParams, reciprocals: &[i32]) i8 => i8: div_i8;
@@ -98,4 +98,5 @@ pub(super) const OTHERS: &[Fuzzed] = typed! {
     pad_rows |p: &Pad, value: i8, x: Rows<'_, i8>, y: Rows<'_, i8>, band: Band| pad_rows(p, value, x, y, band);
     pad_rows |p: &Pad, value: f32, x: Rows<'_, f32>, y: Rows<'_, f32>, band: Band| pad_rows(p, value, x, y, band);
     lookup_8 |table: &[u8; 256], x: &[Cell<u8>], y: &[Cell<u8>]| lookup_8(table, x, y);
+    lookup_8_mve |table: &[u8; 256], x: &[Cell<u8>], y: &[Cell<u8>]| lookup_8_mve(table, x, y);
 };
