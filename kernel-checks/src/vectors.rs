@@ -1,12 +1,17 @@
-//! Tables and products of cores with Helium.
+//! Tables, products and extremes of cores with Helium.
 
 use crate::{cells, Case, Check, Mismatch, Rng, Scratch};
 use core::cell::Cell;
-use kiln::kernels::{lookup_8, lookup_8_mve, mul_i8, mul_i8_mve, Broadcast, MulParams, Scale};
+use kiln::kernels::{
+    lookup_8, lookup_8_mve, max_i8, max_i8_mve, min_i8, min_i8_mve, mul_i8, mul_i8_mve, Broadcast, MulParams,
+    Scale,
+};
 
 pub(crate) const CHECKS: &[Check] = &[
     Check { name: "lookup_8_mve", run: lookup_8_mve_against_portable },
     Check { name: "mul_i8_mve", run: mul_i8_mve_against_portable },
+    Check { name: "max_i8_mve", run: |r, s| extremes_against_portable(r, s, true) },
+    Check { name: "min_i8_mve", run: |r, s| extremes_against_portable(r, s, false) },
 ];
 
 /// The result in a place of its own, in that of the operand, or below it.
@@ -29,47 +34,78 @@ fn lookup_8_mve_against_portable(rng: &mut Rng, mut scratch: Scratch<'_>) -> Res
     y.compare(Case::new().with("n", n).with("below", below))
 }
 
-/// Images of which the second one may be repeated along any axes; sometimes the first one is, or the result lies over an operand.
-fn mul_i8_mve_against_portable(rng: &mut Rng, mut scratch: Scratch<'_>) -> Result<(), Mismatch> {
-    let last = rng.pick(&[1, 3, 8, 16, 19, 40]);
-    let dims = [1, 1, 1, rng.size(1, 3), rng.size(1, 4), last];
-    let mut strides = [dims; 2].map(|dims| {
-        let mut step = 1;
-        let mut strides = [0; 6];
-        for (stride, dim) in strides.iter_mut().zip(dims).rev() {
+/// Images whose operands may be repeated along any axes; about half of the first ones are not.
+fn shape(rng: &mut Rng) -> Broadcast {
+    let dims = [1, 1, 1, rng.size(1, 3), rng.size(1, 4), rng.pick(&[1, 3, 8, 16, 19, 40])];
+    let mut steps = |whole: bool| {
+        let (mut step, mut steps) = (1, [0; 6]);
+        for (to, dim) in steps.iter_mut().zip(dims).rev() {
             // The compiler's steps along axes of one element are 0.
-            *stride = if dim == 1 || rng.one_in(3) { 0 } else { step };
-            step *= if *stride == 0 { 1 } else { dim };
+            *to = if dim == 1 || !whole && rng.one_in(3) { 0 } else { step };
+            step *= if *to == 0 { 1 } else { dim };
         }
-        strides
-    });
-    if rng.one_in(2) {
-        strides[0] = core::array::from_fn(|axis| dims[axis + 1..].iter().product());
+        steps
+    };
+    let b = steps(false);
+    let first = steps(true);
+    let second = steps(false);
+    let whole = rng.one_in(2);
+    let a = if whole { first } else { second };
+    match rng.one_in(3) {
+        true => Broadcast { dims, a: b, b: a },
+        false => Broadcast { dims, a, b },
     }
-    let [a_steps, b_steps] = strides;
-    let shape = Broadcast { dims, a: a_steps, b: b_steps };
-    let n = dims.iter().product();
-    let (lo, hi) = rng.clamp(-128);
-    let [x_zero, y_zero, out_zero] = [0; 3].map(|_| i32::from(rng.i8()));
-    let shift = if rng.one_in(8) { rng.int(-31, 4) } else { rng.int(-12, 0) };
-    let out = Scale { multiplier: rng.int(1 << 30, i32::MAX), shift };
-    let p = MulParams { x_zero, y_zero, out, out_zero, lo, hi };
+}
+
+/// Operands and results of two kernels; sometimes the result lies over an operand that is not repeated.
+fn pairs(
+    rng: &mut Rng,
+    mut scratch: Scratch<'_>,
+    case: impl Fn(Case) -> Case,
+    kernels: [&dyn Fn(&Broadcast, &[Cell<i8>], &[Cell<i8>], &[Cell<i8>]); 2],
+) -> Result<(), Mismatch> {
+    let shape = shape(rng);
+    let n = shape.dims.iter().product();
     let [a, b] = [0; 2].map(|_| {
         let x = scratch.bytes.take_at(n, rng.size(0, 3));
         rng.fill_i8(x);
         cells(x)
     });
     let y = scratch.bytes.twins(n, rng.size(0, 3), rng.i8());
-    mul_i8(&shape, &p, a, b, y.expected());
-    let over = rng.one_in(3) && a_steps[5] == 1 && n == a.len() && a_steps[3] != 0 && a_steps[4] != 0;
-    if over {
-        y.got().iter().zip(a).for_each(|(y, a)| y.set(a.get()));
-        mul_i8_mve(&shape, &p, y.got(), b, y.got());
-    } else {
-        mul_i8_mve(&shape, &p, a, b, y.got());
+    let [expected, got] = kernels;
+    expected(&shape, a, b, y.expected());
+    let is_whole = |steps: [usize; 6]| shape.dims.iter().zip(steps).all(|(&dim, step)| dim == 1 || step != 0);
+    let over = [shape.a, shape.b].map(|steps| is_whole(steps) && rng.one_in(3));
+    match over {
+        [true, _] => y.got().iter().zip(a).for_each(|(y, a)| y.set(a.get())),
+        [_, true] => y.got().iter().zip(b).for_each(|(y, b)| y.set(b.get())),
+        _ => {}
     }
-    let case = Case::new().with("rows", dims[3]).with("columns", dims[4]).with("last", last);
-    y.compare(
-        case.with("a", a_steps[5]).with("b", b_steps[5]).with("shift", shift).with("over", i32::from(over)),
-    )
+    got(&shape, if over[0] { y.got() } else { a }, if !over[0] && over[1] { y.got() } else { b }, y.got());
+    let [_, _, _, rows, columns, last] = shape.dims;
+    let named = case(Case::new()).with("rows", rows).with("columns", columns).with("last", last);
+    y.compare(named.with("a", shape.a[5]).with("b", shape.b[5]).with("over a", over[0] as i32))
+}
+
+fn mul_i8_mve_against_portable(rng: &mut Rng, scratch: Scratch<'_>) -> Result<(), Mismatch> {
+    let (lo, hi) = rng.clamp(-128);
+    let [x_zero, y_zero, out_zero] = [0; 3].map(|_| i32::from(rng.i8()));
+    let shift = if rng.one_in(8) { rng.int(-31, 4) } else { rng.int(-12, 0) };
+    let out = Scale { multiplier: rng.int(1 << 30, i32::MAX), shift };
+    let p = MulParams { x_zero, y_zero, out, out_zero, lo, hi };
+    let case = |case: Case| case.with("shift", shift).with("lo", lo).with("hi", hi);
+    let kernels: [&dyn Fn(&Broadcast, &[Cell<i8>], &[Cell<i8>], &[Cell<i8>]); 2] =
+        [&|s, a, b, y| mul_i8(s, &p, a, b, y), &|s, a, b, y| mul_i8_mve(s, &p, a, b, y)];
+    pairs(rng, scratch, case, kernels)
+}
+
+fn extremes_against_portable(rng: &mut Rng, scratch: Scratch<'_>, max: bool) -> Result<(), Mismatch> {
+    let (lo, hi) = rng.clamp(-128);
+    let (lo, hi) = (lo as i8, hi as i8);
+    let case = |case: Case| case.with("lo", lo).with("hi", hi);
+    let kernels: [&dyn Fn(&Broadcast, &[Cell<i8>], &[Cell<i8>], &[Cell<i8>]); 2] = match max {
+        true => [&|s, a, b, y| max_i8(s, lo, hi, a, b, y), &|s, a, b, y| max_i8_mve(s, lo, hi, a, b, y)],
+        false => [&|s, a, b, y| min_i8(s, lo, hi, a, b, y), &|s, a, b, y| min_i8_mve(s, lo, hi, a, b, y)],
+    };
+    pairs(rng, scratch, case, kernels)
 }

@@ -530,12 +530,12 @@ macro_rules! kernel_table {
             MaxI16 = max_i16(I16, I16) -> I16;
             MaxI32 = max_i32(I32, I32) -> I32;
             MaxI64 = max_i64(I64, I64) -> I64;
-            MaxI8 = max_i8(I8, I8) -> I8;
+            MaxI8 = max_i8(I8, I8) -> I8 { in_helium: MaxI8Mve };
             MinF32 = min_f32(F32, F32) -> F32;
             MinI16 = min_i16(I16, I16) -> I16;
             MinI32 = min_i32(I32, I32) -> I32;
             MinI64 = min_i64(I64, I64) -> I64;
-            MinI8 = min_i8(I8, I8) -> I8;
+            MinI8 = min_i8(I8, I8) -> I8 { in_helium: MinI8Mve };
             MulF32 = mul_f32(F32, F32) -> F32 { in_vectors: MulF32Simd };
             MulI16 = mul_i16(I16, I16) -> I16 { arithmetic: Reference };
             MulI32 = mul_i32(I32, I32) -> I32;
@@ -567,6 +567,8 @@ macro_rules! kernel_table {
         }
         Mve {
             AddI8Mve = add_i8_mve(I8, I8) -> I8 { arithmetic: Linear, cycles: &[(M55, cycles(0, 4000, 60))] };
+            MaxI8Mve = max_i8_mve(I8, I8) -> I8;
+            MinI8Mve = min_i8_mve(I8, I8) -> I8;
             MulI8Mve = mul_i8_mve(I8, I8) -> I8 { arithmetic: Reference };
         }
         Rv32 {

@@ -1,6 +1,7 @@
 //! Sums and products of tensors in assembly.
 
 use super::last_shift;
+use crate::arch::mve::elementwise::{Extreme, Pairs};
 use crate::params::{AddLinear, MulParams};
 
 /// `n` sums, four at a time.
@@ -53,63 +54,152 @@ struct Ends {
     b_zero: i32,
 }
 
-/// `n` products, eight at a time, with a second operand of as many elements, or of one if `REPEATED`.
-///
-/// # Safety
-///
-/// All have `n` elements, one at least. Results may lie over operands at the same place or before.
-pub(crate) unsafe fn product_vectors<const REPEATED: bool>(
-    p: &MulParams,
-    a: *const i8,
-    b: *const i8,
-    y: *mut i8,
-    n: usize,
-) {
-    let ends = Ends { lo: p.lo, hi: p.hi, a_zero: p.x_zero, b_zero: p.y_zero };
-    // SAFETY: as the caller promises. Every register is declared.
-    unsafe {
-        core::arch::asm!(
-            "ldrd r3, lr, [r4]",
-            "vdup.16 q4, r3",
-            "vdup.16 q5, lr",
-            "ldrd r3, r4, [r4, #8]",
-            ".if {repeated}",
-            "ldrsb r1, [r1]",
-            "subs r1, r1, r4",
-            "vdup.16 q1, r1",
-            ".endif",
-            "dlstp.16 lr, {n}",
-            "2:",
-            "vldrb.s16 q0, [r0], #8",
-            ".if {repeated} == 0",
-            "vldrb.s16 q1, [r1], #8",
-            "vsub.i16 q0, q0, r3",
-            "vsub.i16 q1, q1, r4",
-            ".else",
-            "vsub.i16 q0, q0, r3",
-            ".endif",
-            "vmullb.s16 q2, q0, q1",
-            "vmullt.s16 q3, q0, q1",
-            "vqrdmulh.s32 q2, q2, {multiplier}",
-            "vqrdmulh.s32 q3, q3, {multiplier}",
+/// Assembly: behind `{n}` elements, of which `$lanes` were computed at a time, on to those of the next time. Whole vectors were counted.
+#[rustfmt::skip]
+macro_rules! next_time {
+    ($lanes:literal) => {
+        concat!(
+            "add lr, {n}, #(", $lanes, " - 1)\n",
+            "bic lr, lr, #(", $lanes, " - 1)\n",
+            ".if {repeated} == 0\n",
+            "sub r1, r1, lr\n",
+            ".endif\n",
+            "sub lr, {n}, lr\n",
+            "add r0, r0, lr\n",
+            "add r2, r2, lr\n",
+            "subs {times}, {times}, #1\n",
+            "bne 2b\n",
+        )
+    };
+}
+
+/// Assembly: the next eight products. `$if` and `$then` are the predicate of loads and stores, if there is one.
+#[rustfmt::skip]
+macro_rules! eight_products {
+    ($if:literal, $then:literal) => {
+        concat!(
+            $if, "vldrb", $then, ".s16 q0, [r0], #8\n",
+            ".if {repeated} == 0\n",
+            $if, "vldrb", $then, ".s16 q1, [r1], #8\n",
+            "vsub.i16 q0, q0, r3\n",
+            "vsub.i16 q1, q1, r4\n",
+            ".else\n",
+            "vsub.i16 q0, q0, r3\n",
+            ".endif\n",
+            "vmullb.s16 q2, q0, q1\n",
+            "vmullt.s16 q3, q0, q1\n",
+            "vqrdmulh.s32 q2, q2, {multiplier}\n",
+            "vqrdmulh.s32 q3, q3, {multiplier}\n",
             // What is negative becomes less by one, if it is shifted.
-            "vqdmlah.s32 q2, q2, {one}",
-            "vrshl.s32 q2, {shift}",
-            "vqdmlah.s32 q3, q3, {one}",
-            "vrshl.s32 q3, {shift}",
-            "vqmovnb.s32 q2, q2",
-            "vqmovnt.s32 q2, q3",
-            "vqadd.s16 q2, q2, {zero}",
-            "vmax.s16 q2, q2, q4",
-            "vmin.s16 q2, q2, q5",
-            "vstrb.16 q2, [r2], #8",
-            "letp lr, 2b",
-            n = in(reg) n, multiplier = in(reg) p.out.multiplier, shift = in(reg) p.out.shift,
-            one = in(reg) i32::from(p.out.shift != 0), zero = in(reg) p.out_zero, repeated = const REPEATED as u32,
-            inout("r0") a => _, inout("r1") b => _, inout("r2") y => _, out("r3") _, inout("r4") core::ptr::from_ref(&ends) => _,
-            out("lr") _,
-            out("d0") _, out("d1") _, out("d2") _, out("d3") _, out("d4") _, out("d5") _, out("d6") _, out("d7") _,
-            out("d8") _, out("d9") _, out("d10") _, out("d11") _,
-        );
+            "vqdmlah.s32 q2, q2, {one}\n",
+            "vrshl.s32 q2, {shift}\n",
+            "vqdmlah.s32 q3, q3, {one}\n",
+            "vrshl.s32 q3, {shift}\n",
+            "vqmovnb.s32 q2, q2\n",
+            "vqmovnt.s32 q2, q3\n",
+            "vqadd.s16 q2, q2, {zero}\n",
+            "vmax.s16 q2, q2, q4\n",
+            "vmin.s16 q2, q2, q5\n",
+            $if, "vstrb", $then, ".16 q2, [r2], #8\n",
+        )
+    };
+}
+
+impl Pairs for MulParams {
+    /// Eight products at a time.
+    #[inline(never)]
+    unsafe fn vectors<const REPEATED: bool>(
+        &self,
+        a: *const i8,
+        b: *const i8,
+        y: *mut i8,
+        n: usize,
+        times: usize,
+    ) {
+        let ends = Ends { lo: self.lo, hi: self.hi, a_zero: self.x_zero, b_zero: self.y_zero };
+        // SAFETY: as the caller promises. Every register is declared.
+        unsafe {
+            core::arch::asm!(
+                "ldrd r3, lr, [r4]",
+                "vdup.16 q4, r3",
+                "vdup.16 q5, lr",
+                "ldrd r3, r4, [r4, #8]",
+                ".if {repeated}",
+                "ldrsb r1, [r1]",
+                "subs r1, r1, r4",
+                "vdup.16 q1, r1",
+                ".endif",
+                "2:",
+                // Halves of words are no lanes of products, so vectors that are not full come behind the loop.
+                "lsrs lr, {n}, #3",
+                "beq 4f",
+                "dls lr, lr",
+                "3:",
+                eight_products!("", ""),
+                "le lr, 3b",
+                "4:",
+                "ands lr, {n}, #7",
+                "beq 5f",
+                "vctp.16 lr",
+                eight_products!("vpst\n", "t"),
+                "5:",
+                next_time!("8"),
+                n = in(reg) n, times = inout(reg) times => _,
+                multiplier = in(reg) self.out.multiplier, shift = in(reg) self.out.shift,
+                one = in(reg) i32::from(self.out.shift != 0), zero = in(reg) self.out_zero,
+                repeated = const REPEATED as u32,
+                inout("r0") a => _, inout("r1") b => _, inout("r2") y => _, out("r3") _,
+                inout("r4") core::ptr::from_ref(&ends) => _, out("lr") _,
+                out("d0") _, out("d1") _, out("d2") _, out("d3") _, out("d4") _, out("d5") _, out("d6") _, out("d7") _,
+                out("d8") _, out("d9") _, out("d10") _, out("d11") _,
+            );
+        }
+    }
+}
+
+impl<const MAX: bool> Pairs for Extreme<MAX> {
+    /// Sixteen results at a time.
+    #[inline(always)]
+    unsafe fn vectors<const REPEATED: bool>(
+        &self,
+        a: *const i8,
+        b: *const i8,
+        y: *mut i8,
+        n: usize,
+        times: usize,
+    ) {
+        // SAFETY: as the caller promises. Every register is declared.
+        unsafe {
+            core::arch::asm!(
+                "vdup.8 q2, {lo}",
+                "vdup.8 q3, {hi}",
+                ".if {repeated}",
+                "ldrsb r1, [r1]",
+                "vdup.8 q1, r1",
+                ".endif",
+                "2:",
+                "dlstp.8 lr, {n}",
+                "3:",
+                "vldrb.8 q0, [r0], #16",
+                ".if {repeated} == 0",
+                "vldrb.8 q1, [r1], #16",
+                ".endif",
+                ".if {max}",
+                "vmax.s8 q0, q0, q1",
+                ".else",
+                "vmin.s8 q0, q0, q1",
+                ".endif",
+                "vmax.s8 q0, q0, q2",
+                "vmin.s8 q0, q0, q3",
+                "vstrb.8 q0, [r2], #16",
+                "letp lr, 3b",
+                next_time!("16"),
+                n = in(reg) n, times = inout(reg) times => _,
+                lo = in(reg) i32::from(self.lo), hi = in(reg) i32::from(self.hi),
+                repeated = const REPEATED as u32, max = const MAX as u32,
+                inout("r0") a => _, inout("r1") b => _, inout("r2") y => _, out("lr") _,
+                out("d0") _, out("d1") _, out("d2") _, out("d3") _, out("d4") _, out("d5") _, out("d6") _, out("d7") _,
+            );
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! Sums and products of tensors.
 #![allow(unsafe_code)]
 
+use crate::arch::mve::elementwise::{Extreme, Pairs};
 use crate::fixed::to_i8;
 use crate::params::{AddLinear, MulParams};
 
@@ -25,25 +26,58 @@ pub(crate) unsafe fn add_vectors<const SHIFT: u32>(
     }
 }
 
-/// `n` products with a second operand of as many elements, or of one if `REPEATED`.
+impl Pairs for MulParams {
+    unsafe fn vectors<const REPEATED: bool>(
+        &self,
+        a: *const i8,
+        b: *const i8,
+        y: *mut i8,
+        n: usize,
+        times: usize,
+    ) {
+        let of = |a: i8, b: i8| {
+            let (a, b) = (i32::from(a).wrapping_sub(self.x_zero), i32::from(b).wrapping_sub(self.y_zero));
+            to_i8(self.out.apply(a.wrapping_mul(b)), self.out_zero, self.lo, self.hi)
+        };
+        // SAFETY: as the caller promises.
+        unsafe { each::<REPEATED>(a, b, y, n, times, of) };
+    }
+}
+
+impl<const MAX: bool> Pairs for Extreme<MAX> {
+    unsafe fn vectors<const REPEATED: bool>(
+        &self,
+        a: *const i8,
+        b: *const i8,
+        y: *mut i8,
+        n: usize,
+        times: usize,
+    ) {
+        let of = |a: i8, b: i8| if MAX { a.max(b) } else { a.min(b) }.max(self.lo).min(self.hi);
+        // SAFETY: as the caller promises.
+        unsafe { each::<REPEATED>(a, b, y, n, times, of) };
+    }
+}
+
+/// One result after the other.
 ///
 /// # Safety
 ///
-/// All have `n` elements. Results may lie over operands at the same place or before.
-pub(crate) unsafe fn product_vectors<const REPEATED: bool>(
-    p: &MulParams,
+/// As for [`Pairs::vectors`].
+unsafe fn each<const REPEATED: bool>(
     a: *const i8,
     b: *const i8,
     y: *mut i8,
     n: usize,
+    times: usize,
+    of: impl Fn(i8, i8) -> i8,
 ) {
     // SAFETY: as the caller promises.
     let first = unsafe { *b };
-    for i in 0..n {
+    for i in 0..n * times {
         // SAFETY: as above.
-        let (a, b) = unsafe { (*a.add(i), if REPEATED { first } else { *b.add(i) }) };
-        let product = i32::from(a).wrapping_sub(p.x_zero).wrapping_mul(i32::from(b).wrapping_sub(p.y_zero));
+        let (a, b) = unsafe { (*a.add(i), if REPEATED { first } else { *b.add(i % n) }) };
         // SAFETY: as above.
-        unsafe { *y.add(i) = to_i8(p.out.apply(product), p.out_zero, p.lo, p.hi) };
+        unsafe { *y.add(i) = of(a, b) };
     }
 }
