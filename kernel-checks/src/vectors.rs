@@ -3,13 +3,14 @@
 use crate::{cells, Case, Check, Mismatch, Rng, Scratch};
 use core::cell::Cell;
 use kiln::kernels::{
-    lookup_8, lookup_8_mve, max_i8, max_i8_mve, min_i8, min_i8_mve, mul_i8, mul_i8_mve, Broadcast, MulParams,
-    Scale,
+    add_f32, add_f32_mve, lookup_8, lookup_8_mve, max_i8, max_i8_mve, min_i8, min_i8_mve, mul_f32,
+    mul_f32_mve, mul_i8, mul_i8_mve, sub_f32, sub_f32_mve, Broadcast, MulParams, Scale,
 };
 
 pub(crate) const CHECKS: &[Check] = &[
     Check { name: "lookup_8_mve", run: lookup_8_mve_against_portable },
     Check { name: "mul_i8_mve", run: mul_i8_mve_against_portable },
+    Check { name: "add_f32_mve, sub_f32_mve, mul_f32_mve", run: floats_against_portable },
     Check { name: "max_i8_mve", run: |r, s| extremes_against_portable(r, s, true) },
     Check { name: "min_i8_mve", run: |r, s| extremes_against_portable(r, s, false) },
 ];
@@ -108,4 +109,43 @@ fn extremes_against_portable(rng: &mut Rng, scratch: Scratch<'_>, max: bool) -> 
         false => [&|s, a, b, y| min_i8(s, lo, hi, a, b, y), &|s, a, b, y| min_i8_mve(s, lo, hi, a, b, y)],
     };
     pairs(rng, scratch, case, kernels)
+}
+
+/// Sums, differences and products of floats: ordinary ones, infinities and NaN.
+fn floats_against_portable(rng: &mut Rng, mut scratch: Scratch<'_>) -> Result<(), Mismatch> {
+    const MOST: usize = 228;
+    let shape = shape(rng);
+    let n: usize = shape.dims.iter().product();
+    if n > MOST {
+        return Ok(());
+    }
+    let mut memories = [[0f32; MOST]; 4];
+    for x in memories.as_flattened_mut() {
+        *x = match rng.int(0, 40) {
+            0 => rng.pick(&[f32::INFINITY, f32::NEG_INFINITY, f32::NAN, f32::MAX, f32::MIN, 0.0, -0.0]),
+            _ => rng.int(-1 << 20, 1 << 20) as f32 / 1021.0,
+        };
+    }
+    let [a, b, expected, got] = &mut memories;
+    let [a, b, expected, got] = [a, b, expected, got].map(|memory| cells(&mut memory[..n]));
+    let (lo, hi) = rng.pick(&[(f32::MIN, f32::MAX), (0.0, f32::MAX), (-1.0, 6.0)]);
+    let op = rng.int(0, 2);
+    match op {
+        0 => add_f32(&shape, lo, hi, a, b, expected),
+        1 => sub_f32(&shape, lo, hi, a, b, expected),
+        _ => mul_f32(&shape, lo, hi, a, b, expected),
+    }
+    match op {
+        0 => add_f32_mve(&shape, lo, hi, a, b, got),
+        1 => sub_f32_mve(&shape, lo, hi, a, b, got),
+        _ => mul_f32_mve(&shape, lo, hi, a, b, got),
+    }
+    let y = scratch.words.twins(n, 0, 0);
+    for (y, results) in [(y.expected(), expected), (y.got(), got)] {
+        let bits = |x: f32| if x.is_nan() { f32::NAN.to_bits() } else { x.to_bits() };
+        y.iter().zip(results).for_each(|(y, x)| y.set(bits(x.get()) as i32));
+    }
+    let [_, _, _, rows, columns, last] = shape.dims;
+    let case = Case::new().with("op", op).with("rows", rows).with("columns", columns).with("last", last);
+    y.compare(case.with("a", shape.a[5]).with("b", shape.b[5]))
 }

@@ -509,7 +509,7 @@ macro_rules! kernel_table {
     }
     Pairs {
         Portable {
-            AddF32 = add_f32(F32, F32) -> F32 { in_vectors: AddF32Simd };
+            AddF32 = add_f32(F32, F32) -> F32 { in_vectors: AddF32Simd, in_helium: AddF32Mve };
             AddI16 = add_i16(I16, I16) -> I16 { arithmetic: Reference };
             AddI32 = add_i32(I32, I32) -> I32;
             AddI64 = add_i64(I64, I64) -> I64;
@@ -536,7 +536,7 @@ macro_rules! kernel_table {
             MinI32 = min_i32(I32, I32) -> I32;
             MinI64 = min_i64(I64, I64) -> I64;
             MinI8 = min_i8(I8, I8) -> I8 { in_helium: MinI8Mve };
-            MulF32 = mul_f32(F32, F32) -> F32 { in_vectors: MulF32Simd };
+            MulF32 = mul_f32(F32, F32) -> F32 { in_vectors: MulF32Simd, in_helium: MulF32Mve };
             MulI16 = mul_i16(I16, I16) -> I16 { arithmetic: Reference };
             MulI32 = mul_i32(I32, I32) -> I32;
             MulI64 = mul_i64(I64, I64) -> I64;
@@ -552,7 +552,7 @@ macro_rules! kernel_table {
             SquaredDifferenceI32 = squared_difference_i32(I32, I32) -> I32;
             SquaredDifferenceI64 = squared_difference_i64(I64, I64) -> I64;
             SquaredDifferenceI8 = squared_difference_i8(I8, I8) -> I8 { arithmetic: Reference };
-            SubF32 = sub_f32(F32, F32) -> F32 { in_vectors: SubF32Simd };
+            SubF32 = sub_f32(F32, F32) -> F32 { in_vectors: SubF32Simd, in_helium: SubF32Mve };
             SubI16 = sub_i16(I16, I16) -> I16 { arithmetic: Reference };
             SubI32 = sub_i32(I32, I32) -> I32;
             SubI64 = sub_i64(I64, I64) -> I64;
@@ -566,10 +566,13 @@ macro_rules! kernel_table {
             AddI8Dsp = add_i8_dsp(I8, I8) -> I8 { arithmetic: Linear, cycles: &[(M4, cycles(0, 5800, 100))] };
         }
         Mve {
+            AddF32Mve = add_f32_mve(F32, F32) -> F32;
             AddI8Mve = add_i8_mve(I8, I8) -> I8 { arithmetic: Linear, cycles: &[(M55, cycles(0, 4000, 60))] };
             MaxI8Mve = max_i8_mve(I8, I8) -> I8;
             MinI8Mve = min_i8_mve(I8, I8) -> I8;
+            MulF32Mve = mul_f32_mve(F32, F32) -> F32;
             MulI8Mve = mul_i8_mve(I8, I8) -> I8 { arithmetic: Reference };
+            SubF32Mve = sub_f32_mve(F32, F32) -> F32;
         }
         Rv32 {
             AddI8Rv32 = add_i8_rv32(I8, I8) -> I8 { arithmetic: Linear, cycles: &[(Hazard3, cycles(0, 20000, 60))] };

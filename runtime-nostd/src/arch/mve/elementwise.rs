@@ -3,7 +3,7 @@
 
 use super::blocks::elementwise::add_vectors;
 use crate::arch::extent::product;
-use crate::arch::portable::elementwise::{max_i8, min_i8, mul_i8};
+use crate::arch::portable::elementwise::{add_f32, max_i8, min_i8, mul_f32, mul_i8, sub_f32};
 use crate::arch::portable::walk::Walk;
 use crate::params::{AddLinear, Broadcast, MulParams};
 use crate::rows::{Read, ReadSlice};
@@ -25,48 +25,44 @@ fn add<const SHIFT: u32>(p: &AddLinear, a: impl ReadSlice<i8>, b: impl ReadSlice
     }
 }
 
-/// As [`mul_i8`], for cores with Helium: about three cycles an element. Operands whose elements do not lie side by side are left to it, and products that are scaled up.
+/// As [`mul_i8`], for cores with Helium: about four cycles an element. Operands whose elements do not lie side by side are left to it, and products that are scaled up.
 #[inline(always)]
 pub fn mul_i8_mve(shape: &Broadcast, p: &MulParams, a: impl Read<i8>, b: impl Read<i8>, y: &[Cell<i8>]) {
-    let ([.., a_step], [.., b_step]) = (shape.a, shape.b);
     let scales_down = (-31..=0).contains(&p.out.shift) && p.out.multiplier >= 0;
     let is_narrow = [p.x_zero, p.y_zero, p.out_zero].iter().all(|zero| (-128..=127).contains(zero));
-    match (a_step, b_step) {
-        _ if !scales_down || !is_narrow => mul_i8(shape, p, a, b, y),
-        (1, 0) => runs::<true, _>(shape, p, a.slice(), b.slice(), y),
-        (1, 1) if is_repeated(shape) => {
-            runs::<false, _>(&swapped(shape), &p.swapped(), b.slice(), a.slice(), y);
-        }
-        (1, 1) => runs::<false, _>(shape, p, a.slice(), b.slice(), y),
-        (0, 1) => runs::<true, _>(&swapped(shape), &p.swapped(), b.slice(), a.slice(), y),
-        _ => mul_i8(shape, p, a, b, y),
+    if !scales_down || !is_narrow || !pairs(shape, p, a.slice(), b.slice(), y) {
+        mul_i8(shape, p, a, b, y);
     }
 }
 
-macro_rules! extremes {
-    ($($(#[doc = $doc:literal])+ $vis:vis fn $name:ident = $max:literal, $portable:ident;)+) => {$(
+macro_rules! pairs {
+    ($t:ident: $($(#[doc = $doc:literal])+ $vis:vis fn $name:ident = $by:ident<$what:literal>, $portable:ident;)+) => {$(
         $(#[doc = $doc])+
         #[inline(always)]
-        $vis fn $name(shape: &Broadcast, lo: i8, hi: i8, a: impl Read<i8>, b: impl Read<i8>, y: &[Cell<i8>]) {
-            let (p, [.., a_step], [.., b_step]) = (Extreme::<$max> { lo, hi }, shape.a, shape.b);
-            match (a_step, b_step) {
-                (1, 0) => runs::<true, _>(shape, &p, a.slice(), b.slice(), y),
-                (1, 1) if is_repeated(shape) => {
-                    runs::<false, _>(&swapped(shape), &p, b.slice(), a.slice(), y);
-                }
-                (1, 1) => runs::<false, _>(shape, &p, a.slice(), b.slice(), y),
-                (0, 1) => runs::<true, _>(&swapped(shape), &p, b.slice(), a.slice(), y),
-                _ => $portable(shape, lo, hi, a, b, y),
+        $vis fn $name(shape: &Broadcast, lo: $t, hi: $t, a: impl Read<$t>, b: impl Read<$t>, y: &[Cell<$t>]) {
+            if !pairs(shape, &$by::<$what> { lo, hi }, a.slice(), b.slice(), y) {
+                $portable(shape, lo, hi, a, b, y);
             }
         }
     )+};
 }
 
-extremes! {
+pairs! {
+    i8:
     /// As [`max_i8`], for cores with Helium: half a cycle an element. Operands whose elements do not lie side by side are left to it.
-    pub fn max_i8_mve = true, max_i8;
+    pub fn max_i8_mve = Extreme<true>, max_i8;
     /// As [`min_i8`], in the same way.
-    pub fn min_i8_mve = false, min_i8;
+    pub fn min_i8_mve = Extreme<false>, min_i8;
+}
+
+pairs! {
+    f32:
+    /// As [`add_f32`], for cores with Helium: about four cycles an element. Operands whose elements do not lie side by side are left to it.
+    pub fn add_f32_mve = Floats<0>, add_f32;
+    /// As [`sub_f32`], in the same way.
+    pub fn sub_f32_mve = Floats<1>, sub_f32;
+    /// As [`mul_f32`], in the same way.
+    pub fn mul_f32_mve = Floats<3>, mul_f32;
 }
 
 /// Smallest and largest result of a maximum, or of a minimum if not `MAX`.
@@ -86,14 +82,15 @@ fn swapped(shape: &Broadcast) -> Broadcast {
     Broadcast { a: shape.b, b: shape.a, ..*shape }
 }
 
-impl MulParams {
-    fn swapped(&self) -> Self {
-        MulParams { x_zero: self.y_zero, y_zero: self.x_zero, ..*self }
-    }
+/// Sums of floats, differences (1), differences the other way round (2) or products (3), within these bounds.
+#[derive(Clone, Copy)]
+pub(crate) struct Floats<const OP: u32> {
+    pub lo: f32,
+    pub hi: f32,
 }
 
 /// A function of two elements that vectors compute.
-pub(crate) trait Pairs {
+pub(crate) trait Pairs<T> {
     /// `times` times `n` results, of as many elements of the first operand, and of `n` of the second one again and again, or of one if `REPEATED`.
     ///
     /// # Safety
@@ -101,22 +98,84 @@ pub(crate) trait Pairs {
     /// Operands and results have so many elements; neither number is 0. Results may lie over operands at the same place or before.
     unsafe fn vectors<const REPEATED: bool>(
         &self,
-        a: *const i8,
-        b: *const i8,
-        y: *mut i8,
+        a: *const T,
+        b: *const T,
+        y: *mut T,
         n: usize,
         times: usize,
     );
 }
 
-/// Runs that are as long as both operands have them one behind the other, or have the same element again if `REPEATED`.
-#[inline(never)]
-fn runs<const REPEATED: bool, P: Pairs>(
+/// A function of two elements that has one for them in the other order.
+trait Swap {
+    type Swapped;
+
+    fn swapped(&self) -> Self::Swapped;
+}
+
+impl Swap for MulParams {
+    type Swapped = Self;
+
+    fn swapped(&self) -> Self {
+        MulParams { x_zero: self.y_zero, y_zero: self.x_zero, ..*self }
+    }
+}
+
+impl<const MAX: bool> Swap for Extreme<MAX> {
+    type Swapped = Self;
+
+    fn swapped(&self) -> Self {
+        *self
+    }
+}
+
+macro_rules! swapped {
+    ($($op:literal: $swapped:literal),+) => {$(
+        impl Swap for Floats<$op> {
+            type Swapped = Floats<$swapped>;
+
+            fn swapped(&self) -> Self::Swapped {
+                Floats { lo: self.lo, hi: self.hi }
+            }
+        }
+    )+};
+}
+
+swapped!(0: 0, 1: 2, 3: 3);
+
+/// Computes the pairs, if the elements of operands lie side by side or are repeated.
+#[inline(always)]
+fn pairs<T, P: Pairs<T> + Swap>(
     shape: &Broadcast,
     p: &P,
-    a: impl ReadSlice<i8>,
-    b: impl ReadSlice<i8>,
-    y: &[Cell<i8>],
+    a: impl ReadSlice<T>,
+    b: impl ReadSlice<T>,
+    y: &[Cell<T>],
+) -> bool
+where
+    P::Swapped: Pairs<T>,
+{
+    let ([.., a_step], [.., b_step]) = (shape.a, shape.b);
+    match (a_step, b_step) {
+        (1, 0) => runs::<true, T, P>(shape, p, a, b, y),
+        (1, 1) if is_repeated(shape) => {
+            runs::<false, T, P::Swapped>(&swapped(shape), &p.swapped(), b, a, y);
+        }
+        (1, 1) => runs::<false, T, P>(shape, p, a, b, y),
+        (0, 1) => runs::<true, T, P::Swapped>(&swapped(shape), &p.swapped(), b, a, y),
+        _ => return false,
+    }
+    true
+}
+
+/// Runs that are as long as both operands have them one behind the other, or have the same element again if `REPEATED`.
+#[inline(never)]
+fn runs<const REPEATED: bool, T, P: Pairs<T>>(
+    shape: &Broadcast,
+    p: &P,
+    a: impl ReadSlice<T>,
+    b: impl ReadSlice<T>,
+    y: &[Cell<T>],
 ) {
     let Runs { dims, n, times } = Runs::of(shape, REPEATED);
     let (all, of_b) = (product(n, times), if REPEATED { 1 } else { n });

@@ -1,7 +1,7 @@
 //! Sums and products of tensors in assembly.
 
 use super::last_shift;
-use crate::arch::mve::elementwise::{Extreme, Pairs};
+use crate::arch::mve::elementwise::{Extreme, Floats, Pairs};
 use crate::params::{AddLinear, MulParams};
 
 /// `n` sums, four at a time.
@@ -54,19 +54,19 @@ struct Ends {
     b_zero: i32,
 }
 
-/// Assembly: behind `{n}` elements, of which `$lanes` were computed at a time, on to those of the next time. Whole vectors were counted.
+/// Assembly: behind `{n}` elements, of which `$lanes` were computed at a time, on to those of the next time. Whole vectors were counted. `$bytes` is the logarithm of an element's size.
 #[rustfmt::skip]
 macro_rules! next_time {
-    ($lanes:literal) => {
+    ($lanes:literal, $bytes:literal) => {
         concat!(
             "add lr, {n}, #(", $lanes, " - 1)\n",
             "bic lr, lr, #(", $lanes, " - 1)\n",
             ".if {repeated} == 0\n",
-            "sub r1, r1, lr\n",
+            "sub r1, r1, lr, lsl #", $bytes, "\n",
             ".endif\n",
             "sub lr, {n}, lr\n",
-            "add r0, r0, lr\n",
-            "add r2, r2, lr\n",
+            "add r0, r0, lr, lsl #", $bytes, "\n",
+            "add r2, r2, lr, lsl #", $bytes, "\n",
             "subs {times}, {times}, #1\n",
             "bne 2b\n",
         )
@@ -105,7 +105,7 @@ macro_rules! eight_products {
     };
 }
 
-impl Pairs for MulParams {
+impl Pairs<i8> for MulParams {
     /// Eight products at a time.
     #[inline(never)]
     unsafe fn vectors<const REPEATED: bool>(
@@ -143,7 +143,7 @@ impl Pairs for MulParams {
                 "vctp.16 lr",
                 eight_products!("vpst\n", "t"),
                 "5:",
-                next_time!("8"),
+                next_time!("8", "0"),
                 n = in(reg) n, times = inout(reg) times => _,
                 multiplier = in(reg) self.out.multiplier, shift = in(reg) self.out.shift,
                 one = in(reg) i32::from(self.out.shift != 0), zero = in(reg) self.out_zero,
@@ -157,7 +157,7 @@ impl Pairs for MulParams {
     }
 }
 
-impl<const MAX: bool> Pairs for Extreme<MAX> {
+impl<const MAX: bool> Pairs<i8> for Extreme<MAX> {
     /// Sixteen results at a time.
     #[inline(always)]
     unsafe fn vectors<const REPEATED: bool>(
@@ -193,10 +193,63 @@ impl<const MAX: bool> Pairs for Extreme<MAX> {
                 "vmin.s8 q0, q0, q3",
                 "vstrb.8 q0, [r2], #16",
                 "letp lr, 3b",
-                next_time!("16"),
+                next_time!("16", "0"),
                 n = in(reg) n, times = inout(reg) times => _,
                 lo = in(reg) i32::from(self.lo), hi = in(reg) i32::from(self.hi),
                 repeated = const REPEATED as u32, max = const MAX as u32,
+                inout("r0") a => _, inout("r1") b => _, inout("r2") y => _, out("lr") _,
+                out("d0") _, out("d1") _, out("d2") _, out("d3") _, out("d4") _, out("d5") _, out("d6") _, out("d7") _,
+            );
+        }
+    }
+}
+
+impl<const OP: u32> Pairs<f32> for Floats<OP> {
+    /// Four results at a time. NaN stays what it is: it is never greater, but always less (`lt`).
+    #[inline(never)]
+    unsafe fn vectors<const REPEATED: bool>(
+        &self,
+        a: *const f32,
+        b: *const f32,
+        y: *mut f32,
+        n: usize,
+        times: usize,
+    ) {
+        // SAFETY: as the caller promises. Every register is declared.
+        unsafe {
+            core::arch::asm!(
+                "vdup.32 q2, {lo}",
+                "vdup.32 q3, {hi}",
+                ".if {repeated}",
+                "ldr r1, [r1]",
+                "vdup.32 q1, r1",
+                ".endif",
+                "2:",
+                "dlstp.32 lr, {n}",
+                "3:",
+                "vldrw.32 q0, [r0], #16",
+                ".if {repeated} == 0",
+                "vldrw.32 q1, [r1], #16",
+                ".endif",
+                ".if {op} == 0",
+                "vadd.f32 q0, q0, q1",
+                ".elseif {op} == 1",
+                "vsub.f32 q0, q0, q1",
+                ".elseif {op} == 2",
+                "vsub.f32 q0, q1, q0",
+                ".else",
+                "vmul.f32 q0, q0, q1",
+                ".endif",
+                "vcmp.f32 gt, q2, q0",
+                "vpsel q0, q2, q0",
+                "vcmp.f32 gt, q0, q3",
+                "vpsel q0, q3, q0",
+                "vstrw.32 q0, [r2], #16",
+                "letp lr, 3b",
+                next_time!("4", "2"),
+                n = in(reg) n, times = inout(reg) times => _,
+                lo = in(reg) self.lo.to_bits(), hi = in(reg) self.hi.to_bits(),
+                repeated = const REPEATED as u32, op = const OP,
                 inout("r0") a => _, inout("r1") b => _, inout("r2") y => _, out("lr") _,
                 out("d0") _, out("d1") _, out("d2") _, out("d3") _, out("d4") _, out("d5") _, out("d6") _, out("d7") _,
             );

@@ -1,7 +1,8 @@
 //! Sums and products of tensors.
 #![allow(unsafe_code)]
 
-use crate::arch::mve::elementwise::{Extreme, Pairs};
+use crate::arch::mve::elementwise::{Extreme, Floats, Pairs};
+use crate::arch::portable::sum::clip;
 use crate::fixed::to_i8;
 use crate::params::{AddLinear, MulParams};
 
@@ -26,7 +27,7 @@ pub(crate) unsafe fn add_vectors<const SHIFT: u32>(
     }
 }
 
-impl Pairs for MulParams {
+impl Pairs<i8> for MulParams {
     unsafe fn vectors<const REPEATED: bool>(
         &self,
         a: *const i8,
@@ -40,11 +41,11 @@ impl Pairs for MulParams {
             to_i8(self.out.apply(a.wrapping_mul(b)), self.out_zero, self.lo, self.hi)
         };
         // SAFETY: as the caller promises.
-        unsafe { each::<REPEATED>(a, b, y, n, times, of) };
+        unsafe { each::<REPEATED, i8>(a, b, y, n, times, of) };
     }
 }
 
-impl<const MAX: bool> Pairs for Extreme<MAX> {
+impl<const MAX: bool> Pairs<i8> for Extreme<MAX> {
     unsafe fn vectors<const REPEATED: bool>(
         &self,
         a: *const i8,
@@ -55,7 +56,30 @@ impl<const MAX: bool> Pairs for Extreme<MAX> {
     ) {
         let of = |a: i8, b: i8| if MAX { a.max(b) } else { a.min(b) }.max(self.lo).min(self.hi);
         // SAFETY: as the caller promises.
-        unsafe { each::<REPEATED>(a, b, y, n, times, of) };
+        unsafe { each::<REPEATED, i8>(a, b, y, n, times, of) };
+    }
+}
+
+impl<const OP: u32> Pairs<f32> for Floats<OP> {
+    unsafe fn vectors<const REPEATED: bool>(
+        &self,
+        a: *const f32,
+        b: *const f32,
+        y: *mut f32,
+        n: usize,
+        times: usize,
+    ) {
+        let of = |a: f32, b: f32| {
+            let result = match OP {
+                0 => a + b,
+                1 => a - b,
+                2 => b - a,
+                _ => a * b,
+            };
+            clip(result, self.lo, self.hi)
+        };
+        // SAFETY: as the caller promises.
+        unsafe { each::<REPEATED, f32>(a, b, y, n, times, of) };
     }
 }
 
@@ -64,13 +88,13 @@ impl<const MAX: bool> Pairs for Extreme<MAX> {
 /// # Safety
 ///
 /// As for [`Pairs::vectors`].
-unsafe fn each<const REPEATED: bool>(
-    a: *const i8,
-    b: *const i8,
-    y: *mut i8,
+unsafe fn each<const REPEATED: bool, T: Copy>(
+    a: *const T,
+    b: *const T,
+    y: *mut T,
     n: usize,
     times: usize,
-    of: impl Fn(i8, i8) -> i8,
+    of: impl Fn(T, T) -> T,
 ) {
     // SAFETY: as the caller promises.
     let first = unsafe { *b };
