@@ -39,7 +39,7 @@ pub(crate) mod dsp_floats;
 #[cfg_attr(not(kiln_dsp), path = "dsp/plain/dot.rs")]
 pub(crate) mod dot_block;
 
-/// The inner blocks of products with four filters, in [`portable`], if there are any.
+/// The inner block of products with four filters, in [`portable`], if there is one.
 #[cfg_attr(kiln_mve, path = "mve/four.rs")]
 #[cfg_attr(not(kiln_mve), path = "portable/four.rs")]
 mod four_block;

@@ -1,7 +1,6 @@
-//! Products with four filters whose elements alternate, and copies of what they are multiplied with, in vectors.
+//! Products with four filters whose elements alternate, in vectors.
 #![allow(unsafe_code)]
 
-use crate::arch::mve_blocks::movement;
 use core::cell::Cell;
 
 /// Adds the products of floats, each rounded before it is added: thirteen instructions for sixteen.
@@ -78,17 +77,6 @@ pub(crate) fn bytes(x: &[Cell<i8>], w: &[i8], acc: &mut [i32; 4]) -> bool {
             out("r2") _, out("lr") _, out("d0") _, out("d1") _, out("d2") _, out("d3") _,
             options(nostack),
         )
-    }
-    true
-}
-
-/// Copies elements, as many as both have. They do not overlap, or move towards lower addresses.
-#[inline(always)]
-pub(crate) fn copy<T: Copy>(x: &[Cell<T>], to: &[Cell<T>]) -> bool {
-    let n = x.len().min(to.len());
-    if n > 0 {
-        // SAFETY: both have `n` elements, which is not 0. Cells may be written through a shared reference.
-        unsafe { movement::bytes(x.as_ptr().cast(), to.as_ptr().cast_mut().cast(), n * size_of::<T>()) }
     }
     true
 }

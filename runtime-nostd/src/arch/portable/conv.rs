@@ -6,7 +6,6 @@
 use super::sum::{layers, Float, Int8, Once, Sum, LANES};
 use super::weights::Filters;
 use crate::arch::extent::{product, product_of};
-use crate::arch::four_block;
 use crate::params::{Conv, FloatRequant, Requant, Rescale};
 use crate::rows::{Band, Rows};
 use core::cell::Cell;
@@ -193,8 +192,8 @@ impl<T: Copy> Patch<'_, T> {
                 return x;
             }
             let cells = buffer.get(done..end).unwrap_or(&[]);
-            if !four_block::copy(x, cells) {
-                cells.iter().zip(x).for_each(|(cell, x)| cell.set(x.get()));
+            for (cell, x) in cells.iter().zip(x) {
+                cell.set(x.get());
             }
             if x.is_empty() {
                 cells.iter().take(unit - offset).for_each(|cell| cell.set(self.pad));

@@ -1,4 +1,4 @@
-//! Products with four filters whose elements alternate, where no instruction computes four at once: [`sum::dot`](super::sum::dot) does it. Copies in the same way.
+//! Products with four filters whose elements alternate, where no instruction computes four at once: [`sum::dot`](super::sum::dot) does it.
 
 use core::cell::Cell;
 
@@ -11,11 +11,5 @@ pub(crate) fn floats(_: &[Cell<f32>], _: &[f32], _: &mut [f32; 4]) -> bool {
 /// Adds nothing.
 #[inline(always)]
 pub(crate) fn bytes(_: &[Cell<i8>], _: &[i8], _: &mut [i32; 4]) -> bool {
-    false
-}
-
-/// Copies nothing.
-#[inline(always)]
-pub(crate) fn copy<T: Copy>(_: &[Cell<T>], _: &[Cell<T>]) -> bool {
     false
 }
