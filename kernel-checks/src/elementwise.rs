@@ -118,13 +118,11 @@ fn over_its_operand(rng: &mut Rng, mut scratch: Scratch<'_>, add: Add) -> Result
     y.compare(describe(shift, &p, n).with("below", below))
 }
 
+/// How a quantisation is called.
+type Quantize = fn(&QuantizeLinear, &[Cell<f32>], &[Cell<i8>]);
+
 /// Around the steps of the result, and numbers of any kind.
-fn quantize(
-    rng: &mut Rng,
-    mut scratch: Scratch<'_>,
-    kernel: fn(&QuantizeLinear, &[Cell<f32>], &[Cell<i8>]),
-    even: bool,
-) -> Result<(), Mismatch> {
+fn quantize(rng: &mut Rng, mut scratch: Scratch<'_>, kernel: Quantize, even: bool) -> Result<(), Mismatch> {
     let scale = f32::from_bits(rng.int(0x3000_0000, 0x4200_0000) as u32);
     let scale = if rng.one_in(8) { f32::from_bits(scale.to_bits() & 0x7f80_0000) } else { scale };
     let zero_point = i32::from(rng.i8());

@@ -15,6 +15,9 @@ pub(crate) const CHECKS: &[Check] = &[
     Check { name: "min_i8_mve", run: |r, s| extremes_against_portable(r, s, false) },
 ];
 
+/// How a table is called.
+type Lookup = fn(&[u8; 256], &[Cell<u8>], &[Cell<u8>]);
+
 /// The result in a place of its own, in that of the operand, or below it.
 fn lookup_8_mve_against_portable(rng: &mut Rng, mut scratch: Scratch<'_>) -> Result<(), Mismatch> {
     let table: [u8; 256] = core::array::from_fn(|_| rng.i8() as u8);
@@ -22,7 +25,7 @@ fn lookup_8_mve_against_portable(rng: &mut Rng, mut scratch: Scratch<'_>) -> Res
     let below = rng.pick(&[0, 1, 2, 16, 33, n]);
     let mut memories = [[0u8; 200]; 2];
     let any = memories[0].map(|_| rng.i8() as u8);
-    let kernels: [fn(&[u8; 256], &[Cell<u8>], &[Cell<u8>]); 2] = [lookup_8_mve, lookup_8];
+    let kernels: [Lookup; 2] = [lookup_8_mve, lookup_8];
     for (memory, kernel) in memories.iter_mut().zip(kernels) {
         *memory = any;
         let memory = cells(memory);
@@ -58,12 +61,15 @@ fn shape(rng: &mut Rng) -> Broadcast {
     }
 }
 
+/// How a kernel is called, with its parameters at hand.
+type Pair<'a> = dyn Fn(&Broadcast, &[Cell<i8>], &[Cell<i8>], &[Cell<i8>]) + 'a;
+
 /// Operands and results of two kernels; sometimes the result lies over an operand that is not repeated.
 fn pairs(
     rng: &mut Rng,
     mut scratch: Scratch<'_>,
     case: impl Fn(Case) -> Case,
-    kernels: [&dyn Fn(&Broadcast, &[Cell<i8>], &[Cell<i8>], &[Cell<i8>]); 2],
+    kernels: [&Pair<'_>; 2],
 ) -> Result<(), Mismatch> {
     let shape = shape(rng);
     let n = shape.dims.iter().product();
@@ -95,7 +101,7 @@ fn mul_i8_mve_against_portable(rng: &mut Rng, scratch: Scratch<'_>) -> Result<()
     let out = Scale { multiplier: rng.int(1 << 30, i32::MAX), shift };
     let p = MulParams { x_zero, y_zero, out, out_zero, lo, hi };
     let case = |case: Case| case.with("shift", shift).with("lo", lo).with("hi", hi);
-    let kernels: [&dyn Fn(&Broadcast, &[Cell<i8>], &[Cell<i8>], &[Cell<i8>]); 2] =
+    let kernels: [&Pair<'_>; 2] =
         [&|s, a, b, y| mul_i8(s, &p, a, b, y), &|s, a, b, y| mul_i8_mve(s, &p, a, b, y)];
     pairs(rng, scratch, case, kernels)
 }
@@ -104,7 +110,7 @@ fn extremes_against_portable(rng: &mut Rng, scratch: Scratch<'_>, max: bool) -> 
     let (lo, hi) = rng.clamp(-128);
     let (lo, hi) = (lo as i8, hi as i8);
     let case = |case: Case| case.with("lo", lo).with("hi", hi);
-    let kernels: [&dyn Fn(&Broadcast, &[Cell<i8>], &[Cell<i8>], &[Cell<i8>]); 2] = match max {
+    let kernels: [&Pair<'_>; 2] = match max {
         true => [&|s, a, b, y| max_i8(s, lo, hi, a, b, y), &|s, a, b, y| max_i8_mve(s, lo, hi, a, b, y)],
         false => [&|s, a, b, y| min_i8(s, lo, hi, a, b, y), &|s, a, b, y| min_i8_mve(s, lo, hi, a, b, y)],
     };
