@@ -127,8 +127,10 @@ pub(super) fn even(quotient: f32, zero_point: i32) -> i32 {
 mod tests {
     use super::*;
 
+    type Way = (Stored, fn(f32) -> f32);
+
     /// Kernels, and how what they are compared with rounds.
-    const WAYS: [(Stored, fn(f32) -> f32); 3] =
+    const WAYS: [Way; 3] =
         [(by_thirty_seconds, f32::round), (away, f32::round), (even, f32::round_ties_even)];
 
     #[test]
