@@ -237,6 +237,7 @@ fn forms(kernel: KernelId) -> impl Iterator<Item = (&'static str, KernelId)> {
         ("packed weights", kernel.packed()),
         ("weights in bytes", kernel.in_bytes()),
         ("weights in nibbles", kernel.in_nibbles()),
+        ("for Helium", kernel.in_helium()),
         ("in vectors", kernel.in_vectors()),
         ("reproducible", kernel.reproducible()),
         ("on a crew", kernel.on_crew()),

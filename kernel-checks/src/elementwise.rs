@@ -1,9 +1,10 @@
-//! Sums, products and tables.
+//! Sums and quantisation.
 
 use crate::{cells, Case, Check, Mismatch, Rng, Scratch};
 use core::cell::Cell;
 use kiln::kernels::{
-    add_i8_dsp, add_i8_dsp_compact, quantize_f32_i8, quantize_f32_i8_dsp, AddLinear, QuantizeLinear,
+    add_i8_dsp, add_i8_dsp_compact, quantize_f32_i8, quantize_f32_i8_dsp, quantize_f32_i8_even,
+    quantize_f32_i8_mve, AddLinear, QuantizeLinear,
 };
 
 pub(crate) const CHECKS: &[Check] = &[
@@ -12,7 +13,15 @@ pub(crate) const CHECKS: &[Check] = &[
     Check { name: "add_i8_dsp, over its operand", run: |r, s| over_its_operand(r, s, add) },
     Check { name: "add_i8_dsp_compact, by definition", run: |r, s| by_definition(r, s, add_compact) },
     Check { name: "add_i8_dsp_compact, over its operand", run: |r, s| over_its_operand(r, s, add_compact) },
-    Check { name: "quantize_f32_i8_dsp", run: quantize_f32_i8_dsp_against_portable },
+    Check { name: "quantize_f32_i8_dsp", run: |r, s| quantize(r, s, quantize_f32_i8_dsp::<true>, false) },
+    Check {
+        name: "quantize_f32_i8_mve",
+        run: |r, s| quantize(r, s, quantize_f32_i8_mve::<true, false>, false),
+    },
+    Check {
+        name: "quantize_f32_i8_mve, even",
+        run: |r, s| quantize(r, s, quantize_f32_i8_mve::<true, true>, true),
+    },
 ];
 
 /// Calls the kernel with one of the shifts that the compiler uses.
@@ -109,8 +118,11 @@ fn over_its_operand(rng: &mut Rng, mut scratch: Scratch<'_>, add: Add) -> Result
     y.compare(describe(shift, &p, n).with("below", below))
 }
 
+/// How a quantisation is called.
+type Quantize = fn(&QuantizeLinear, &[Cell<f32>], &[Cell<i8>]);
+
 /// Around the steps of the result, and numbers of any kind.
-fn quantize_f32_i8_dsp_against_portable(rng: &mut Rng, mut scratch: Scratch<'_>) -> Result<(), Mismatch> {
+fn quantize(rng: &mut Rng, mut scratch: Scratch<'_>, kernel: Quantize, even: bool) -> Result<(), Mismatch> {
     let scale = f32::from_bits(rng.int(0x3000_0000, 0x4200_0000) as u32);
     let scale = if rng.one_in(8) { f32::from_bits(scale.to_bits() & 0x7f80_0000) } else { scale };
     let zero_point = i32::from(rng.i8());
@@ -136,7 +148,11 @@ fn quantize_f32_i8_dsp_against_portable(rng: &mut Rng, mut scratch: Scratch<'_>)
     }
     let x = Cell::from_mut(&mut x[..]).as_slice_of_cells();
     let y = scratch.bytes.twins(n, rng.size(0, 3), rng.i8());
-    quantize_f32_i8(scale, zero_point, x, y.expected());
-    quantize_f32_i8_dsp::<true>(&p, x, y.got());
+    let x = &x[..n];
+    match even {
+        true => quantize_f32_i8_even(scale, zero_point, x, y.expected()),
+        false => quantize_f32_i8(scale, zero_point, x, y.expected()),
+    }
+    kernel(&p, x, y.got());
     y.compare(Case::new().with("scale's bits", scale.to_bits()).with("zero_point", zero_point).with("n", n))
 }

@@ -39,6 +39,7 @@ pub mod scratch;
 mod softmax;
 mod temporal;
 mod v6m;
+mod vectors;
 mod wide;
 mod winograd;
 
@@ -79,6 +80,7 @@ pub const CHECKS: &[&[Check]] = &[
     softmax::CHECKS,
     temporal::CHECKS,
     v6m::CHECKS,
+    vectors::CHECKS,
     wide::CHECKS,
     winograd::CHECKS,
 ];

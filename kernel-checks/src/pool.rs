@@ -2,12 +2,14 @@
 
 use crate::{cells, Case, Check, Mismatch, Rng, Scratch};
 use kiln::kernels::{
-    avg_pool2d_i8, max_pool2d_i8, max_pool2d_i8_dsp, mean_pool2d_i8_dsp, mean_pool2d_i8_dsp_compact,
-    mean_pool2d_i8_mve, Band, MeanLinear, Pool, Rows,
+    avg_pool2d_i8, max_pool2d_i8, max_pool2d_i8_dsp, max_pool2d_i8_mve, mean_pool2d_i8_dsp,
+    mean_pool2d_i8_dsp_compact, mean_pool2d_i8_mve, Band, MeanLinear, Pool, Rows,
 };
 
 pub(crate) const CHECKS: &[Check] = &[
     Check { name: "max_pool2d_i8_dsp", run: max_pool2d_i8_dsp_against_portable },
+    Check { name: "max_pool2d_i8_mve", run: max_pool2d_i8_mve_against_portable },
+    Check { name: "max_pool2d_i8_mve, of a ring", run: max_pool2d_i8_mve_of_a_ring },
     Check {
         name: "mean_pool2d_i8_dsp, by definition",
         run: |r, s| mean_by_definition(r, s, mean_pool2d_i8_dsp),
@@ -81,6 +83,63 @@ fn max_pool2d_i8_dsp_against_portable(rng: &mut Rng, mut scratch: Scratch<'_>) -
         }
     }
     y.compare(describe(&p).with("lo", lo).with("hi", hi).with("first", first))
+}
+
+/// Calls the kernel with the blocks that the compiler gives it.
+fn max_pool_mve(p: &Pool, x: Rows<'_, i8>, (lo, hi): (i32, i32), y: Rows<'_, i8>, band: Band) {
+    let kernel = match (p.k_h, p.k_w) {
+        (1, 1) => max_pool2d_i8_mve::<1, 1, false>,
+        (1, 2) => max_pool2d_i8_mve::<1, 2, false>,
+        (1, 3) => max_pool2d_i8_mve::<1, 3, false>,
+        (2, 1) => max_pool2d_i8_mve::<2, 1, false>,
+        (2, 2) => max_pool2d_i8_mve::<2, 2, false>,
+        (2, 3) => max_pool2d_i8_mve::<2, 3, false>,
+        (3, 1) => max_pool2d_i8_mve::<3, 1, false>,
+        (3, 2) => max_pool2d_i8_mve::<3, 2, false>,
+        (3, 3) => max_pool2d_i8_mve::<3, 3, false>,
+        (1, _) => max_pool2d_i8_mve::<1, 3, true>,
+        (_, 2) => max_pool2d_i8_mve::<3, 2, true>,
+        _ => max_pool2d_i8_mve::<3, 3, true>,
+    };
+    kernel(p, x, lo, hi, y, band);
+}
+
+fn max_pool2d_i8_mve_against_portable(rng: &mut Rng, mut scratch: Scratch<'_>) -> Result<(), Mismatch> {
+    let most = if rng.one_in(3) { 8 } else { 3 };
+    let window = [rng.size(1, most), rng.size(1, most)];
+    let (c, padded) = (rng.pick(&[1, 3, 4, 8, 15, 16, 17, 24, 32, 35]), rng.one_in(2));
+    let (p, out_h) = shape(rng, window, c, padded);
+    let x = cells(scratch.bytes.take_at(p.in_h * p.in_w * c, rng.size(0, 3)));
+    rng.fill_i8_cells(x);
+    let range = rng.clamp(-128);
+    let row = p.out_w * c;
+    let y = scratch.bytes.twins(out_h * row, rng.size(0, 3), rng.i8());
+    let x = Rows::whole(x, p.in_w * c);
+    let all = Band { first: 0, rows: out_h };
+    max_pool2d_i8(&p, x, range.0, range.1, Rows::whole(y.expected(), row), all);
+    let first = rng.size(0, out_h);
+    for band in [Band { first: 0, rows: first }, Band { first, rows: out_h - first }] {
+        max_pool_mve(&p, x, range, Rows::whole(y.got(), row), band);
+    }
+    y.compare(describe(&p).with("lo", range.0).with("hi", range.1).with("first", first))
+}
+
+/// Rows of a ring that begins again within windows.
+fn max_pool2d_i8_mve_of_a_ring(rng: &mut Rng, mut scratch: Scratch<'_>) -> Result<(), Mismatch> {
+    let window = [rng.size(1, 5), rng.size(1, 5)];
+    let (c, padded) = (rng.pick(&[1, 5, 16, 20, 33]), rng.one_in(2));
+    let (p, _) = shape(rng, window, c, padded);
+    let p = Pool { in_h: 1 << 20, ..p };
+    let ring = rng.size(p.k_h, p.k_h + 3);
+    let first = rng.size(0, 2 * ring);
+    let x = cells(scratch.bytes.take_at(ring * p.in_w * c, rng.size(0, 3)));
+    rng.fill_i8_cells(x);
+    let row = p.out_w * c;
+    let y = scratch.bytes.twins(row, rng.size(0, 3), rng.i8());
+    let (x, band) = (Rows::ring(x, p.in_w * c, ring), Band { first, rows: 1 });
+    max_pool2d_i8(&p, x, -128, 127, Rows::ring(y.expected(), row, 1), band);
+    max_pool_mve(&p, x, (-128, 127), Rows::ring(y.got(), row, 1), band);
+    y.compare(describe(&p).with("ring", ring).with("first", first))
 }
 
 /// Windows of a mean: no padding, at least eight channels. Sometimes all columns and more rows than a ring holds one behind the other.

@@ -163,6 +163,7 @@ struct Row {
     in_nibbles: Option<KernelId>,
     of_pixels: Option<KernelId>,
     in_vectors: Option<KernelId>,
+    in_helium: Option<KernelId>,
     reproducible: Option<KernelId>,
     on_crew: Option<KernelId>,
     cycles: Option<&'static [(Core, Cycles)]>,
@@ -215,6 +216,7 @@ const fn row(name: &'static str, op: Op, isa: Isa, formats: Formats) -> Row {
         in_nibbles: None,
         of_pixels: None,
         in_vectors: None,
+        in_helium: None,
         reproducible: None,
         on_crew: None,
         cycles: None,
@@ -289,7 +291,12 @@ impl KernelId {
         self.row().of_pixels
     }
 
-    /// The kernel in vectors that takes the same arguments.
+    /// The kernel for cores with Helium that takes the same arguments.
+    pub fn in_helium(self) -> Option<KernelId> {
+        self.row().in_helium
+    }
+
+    /// The kernel in vectors of hosts that takes the same arguments.
     pub fn in_vectors(self) -> Option<KernelId> {
         self.row().in_vectors
     }

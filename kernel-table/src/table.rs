@@ -452,6 +452,7 @@ macro_rules! kernel_table {
             MeanPool2dI8Dsp = mean_pool2d_i8_dsp(I8) -> I8 { arithmetic: Linear };
         }
         Mve {
+            MaxPool2dI8Mve = max_pool2d_i8_mve(I8) -> I8 { cycles: &[(M55, cycles(0, 1000, 200))] };
             MeanPool2dI8Mve = mean_pool2d_i8_mve(I8) -> I8 { arithmetic: Linear, cycles: &[(M55, cycles(0, 40000, 150))] };
         }
         Simd {
@@ -496,8 +497,12 @@ macro_rules! kernel_table {
             LogSoftmaxI8 = log_softmax_i8(I8) -> I8;
             SoftmaxF32 = softmax_f32(F32) -> F32 { in_vectors: SoftmaxF32Simd };
             SoftmaxI16 = softmax_i16(I16) -> I16 { arithmetic: Reference };
-            SoftmaxI8 = softmax_i8(I8) -> I8;
-            SoftmaxI8I16 = softmax_i8_i16(I8) -> I16;
+            SoftmaxI8 = softmax_i8(I8) -> I8 { in_helium: SoftmaxI8Mve };
+            SoftmaxI8I16 = softmax_i8_i16(I8) -> I16 { in_helium: SoftmaxI8I16Mve };
+        }
+        Mve {
+            SoftmaxI8Mve = softmax_i8_mve(I8) -> I8;
+            SoftmaxI8I16Mve = softmax_i8_i16_mve(I8) -> I16;
         }
         Simd {
             SoftmaxF32SimdReproducible = softmax_f32_simd_reproducible(F32) -> F32;
@@ -514,7 +519,7 @@ macro_rules! kernel_table {
     }
     Pairs {
         Portable {
-            AddF32 = add_f32(F32, F32) -> F32 { in_vectors: AddF32Simd };
+            AddF32 = add_f32(F32, F32) -> F32 { in_vectors: AddF32Simd, in_helium: AddF32Mve };
             AddI16 = add_i16(I16, I16) -> I16 { arithmetic: Reference };
             AddI32 = add_i32(I32, I32) -> I32;
             AddI64 = add_i64(I64, I64) -> I64;
@@ -535,17 +540,17 @@ macro_rules! kernel_table {
             MaxI16 = max_i16(I16, I16) -> I16;
             MaxI32 = max_i32(I32, I32) -> I32;
             MaxI64 = max_i64(I64, I64) -> I64;
-            MaxI8 = max_i8(I8, I8) -> I8;
+            MaxI8 = max_i8(I8, I8) -> I8 { in_helium: MaxI8Mve };
             MinF32 = min_f32(F32, F32) -> F32;
             MinI16 = min_i16(I16, I16) -> I16;
             MinI32 = min_i32(I32, I32) -> I32;
             MinI64 = min_i64(I64, I64) -> I64;
-            MinI8 = min_i8(I8, I8) -> I8;
-            MulF32 = mul_f32(F32, F32) -> F32 { in_vectors: MulF32Simd };
+            MinI8 = min_i8(I8, I8) -> I8 { in_helium: MinI8Mve };
+            MulF32 = mul_f32(F32, F32) -> F32 { in_vectors: MulF32Simd, in_helium: MulF32Mve };
             MulI16 = mul_i16(I16, I16) -> I16 { arithmetic: Reference };
             MulI32 = mul_i32(I32, I32) -> I32;
             MulI64 = mul_i64(I64, I64) -> I64;
-            MulI8 = mul_i8(I8, I8) -> I8 { arithmetic: Reference, in_vectors: MulI8Simd };
+            MulI8 = mul_i8(I8, I8) -> I8 { arithmetic: Reference, in_vectors: MulI8Simd, in_helium: MulI8Mve };
             MulI8Float = mul_i8_float(I8, I8) -> I8 { arithmetic: Floats };
             PowF32 = pow_f32(F32, F32) -> F32;
             PowI32 = pow_i32(I32, I32) -> I32;
@@ -557,7 +562,7 @@ macro_rules! kernel_table {
             SquaredDifferenceI32 = squared_difference_i32(I32, I32) -> I32;
             SquaredDifferenceI64 = squared_difference_i64(I64, I64) -> I64;
             SquaredDifferenceI8 = squared_difference_i8(I8, I8) -> I8 { arithmetic: Reference };
-            SubF32 = sub_f32(F32, F32) -> F32 { in_vectors: SubF32Simd };
+            SubF32 = sub_f32(F32, F32) -> F32 { in_vectors: SubF32Simd, in_helium: SubF32Mve };
             SubI16 = sub_i16(I16, I16) -> I16 { arithmetic: Reference };
             SubI32 = sub_i32(I32, I32) -> I32;
             SubI64 = sub_i64(I64, I64) -> I64;
@@ -571,7 +576,13 @@ macro_rules! kernel_table {
             AddI8Dsp = add_i8_dsp(I8, I8) -> I8 { arithmetic: Linear, cycles: &[(M4, cycles(0, 5800, 100))] };
         }
         Mve {
+            AddF32Mve = add_f32_mve(F32, F32) -> F32;
             AddI8Mve = add_i8_mve(I8, I8) -> I8 { arithmetic: Linear, cycles: &[(M55, cycles(0, 4000, 60))] };
+            MaxI8Mve = max_i8_mve(I8, I8) -> I8;
+            MinI8Mve = min_i8_mve(I8, I8) -> I8;
+            MulF32Mve = mul_f32_mve(F32, F32) -> F32;
+            MulI8Mve = mul_i8_mve(I8, I8) -> I8 { arithmetic: Reference };
+            SubF32Mve = sub_f32_mve(F32, F32) -> F32;
         }
         Rv32 {
             AddI8Rv32 = add_i8_rv32(I8, I8) -> I8 { arithmetic: Linear, cycles: &[(Hazard3, cycles(0, 20000, 60))] };
@@ -606,7 +617,7 @@ macro_rules! kernel_table {
             LogF32 = log_f32(F32) -> F32;
             LogisticF32 = logistic_f32(F32) -> F32 { in_vectors: LogisticF32Simd };
             LogisticI16 = logistic_i16(I16) -> I16;
-            Lookup8 = lookup_8(Byte) -> Byte { arithmetic: Table };
+            Lookup8 = lookup_8(Byte) -> Byte { arithmetic: Table, in_helium: Lookup8Mve };
             NegF32 = neg_f32(F32) -> F32;
             RoundF32 = round_f32(F32) -> F32;
             RsqrtF32 = rsqrt_f32(F32) -> F32 { in_vectors: RsqrtF32Simd };
@@ -617,6 +628,9 @@ macro_rules! kernel_table {
             SquareF32 = square_f32(F32) -> F32;
             TanhF32 = tanh_f32(F32) -> F32;
             TanhI16 = tanh_i16(I16) -> I16;
+        }
+        Mve {
+            Lookup8Mve = lookup_8_mve(Byte) -> Byte { arithmetic: Table };
         }
         Simd {
             ExpF32SimdReproducible = exp_f32_simd_reproducible(F32) -> F32;
@@ -703,6 +717,9 @@ macro_rules! kernel_table {
         }
         Dsp {
             QuantizeF32I8Dsp = quantize_f32_i8_dsp(F32) -> I8 { arithmetic: Linear };
+        }
+        Mve {
+            QuantizeF32I8Mve = quantize_f32_i8_mve(F32) -> I8 { arithmetic: Linear, cycles: &[(M55, cycles(0, 2500, 100))] };
         }
     }
     Movement {

@@ -32,6 +32,7 @@ mod packed;
 mod portable;
 mod processors;
 mod program;
+mod quantize;
 mod recurrent;
 mod rows;
 mod scaled;
@@ -442,8 +443,11 @@ impl<'a> Selector<'a> {
         self.program.calls.push(Call { step: self.step, comment, callee, generics, args });
     }
 
-    /// The kernel, or on hosts the one in vectors that takes the same arguments, with the floats that the options ask for.
+    /// The kernel, or the one in vectors that takes the same arguments; on hosts with the floats that the options ask for.
     fn on_target(&self, kernel: KernelId) -> KernelId {
+        if self.options.target().runs(Isa::Mve) {
+            return kernel.in_helium().unwrap_or(kernel);
+        }
         if !self.options.target().runs(Isa::Simd) {
             return kernel;
         }

@@ -14,16 +14,16 @@ pub(super) const PAIRS: &[Fuzzed] = pairs! {
     (s: &Broadcast) u8 => u8: equal_u8 greater_equal_u8 greater_u8 less_equal_u8 less_u8 not_equal_u8;
     (s: &Broadcast) i16 => u8: equal_i16 greater_equal_i16 greater_i16 less_equal_i16 less_i16 not_equal_i16;
     (s: &Broadcast, p: &CompareParams) i8 => u8: equal_i8_scaled greater_equal_i8_scaled greater_i8_scaled less_equal_i8_scaled less_i8_scaled not_equal_i8_scaled;
-    (s: &Broadcast, lo: f32, hi: f32) f32 => f32: add_f32 sub_f32 mul_f32 atan2_f32 div_f32 floor_div_f32 floor_mod_f32 max_f32 min_f32 pow_f32 prelu_f32 squared_difference_f32 add_f32_simd div_f32_simd mul_f32_simd sub_f32_simd;
+    (s: &Broadcast, lo: f32, hi: f32) f32 => f32: add_f32 sub_f32 mul_f32 atan2_f32 div_f32 floor_div_f32 floor_mod_f32 max_f32 min_f32 pow_f32 prelu_f32 squared_difference_f32 add_f32_mve mul_f32_mve sub_f32_mve add_f32_simd div_f32_simd mul_f32_simd sub_f32_simd;
     (s: &Broadcast, lo: i32, hi: i32) i32 => i32: add_i32 sub_i32 mul_i32 max_i32 min_i32 div_i32 floor_div_i32 floor_mod_i32 pow_i32 squared_difference_i32;
     (s: &Broadcast, lo: i64, hi: i64) i64 => i64: add_i64 sub_i64 mul_i64 max_i64 min_i64 div_i64 floor_div_i64 floor_mod_i64 pow_i64 squared_difference_i64;
     (s: &Broadcast, p: &AddParams) i8 => i8: add_i8 sub_i8 squared_difference_i8;
     (s: &Broadcast, p: &AddFloat) i8 => i8: add_i8_float;
-    (s: &Broadcast, p: &MulParams) i8 => i8: mul_i8 mul_i8_simd;
+    (s: &Broadcast, p: &MulParams) i8 => i8: mul_i8 mul_i8_mve mul_i8_simd;
     (s: &Broadcast, p: &MulFloat) i8 => i8: mul_i8_float;
     (s: &Broadcast, p: &MulParams, identity: &Scale) i8 => i8: prelu_i8;
     (s: &Broadcast, p: &MulParams, reciprocals: &[i32]) i8 => i8: div_i8;
-    (s: &Broadcast, lo: i8, hi: i8) i8 => i8: max_i8 min_i8;
+    (s: &Broadcast, lo: i8, hi: i8) i8 => i8: max_i8 min_i8 max_i8_mve min_i8_mve;
     (s: &Broadcast, lo: i16, hi: i16) i16 => i16: max_i16 min_i16;
     (s: &Broadcast, p: &AddParams) i16 => i16: add_i16 sub_i16 squared_difference_i16;
     (s: &Broadcast, p: &MulParams) i16 => i16: mul_i16;
@@ -98,4 +98,5 @@ pub(super) const OTHERS: &[Fuzzed] = typed! {
     pad_rows |p: &Pad, value: i8, x: Rows<'_, i8>, y: Rows<'_, i8>, band: Band| pad_rows(p, value, x, y, band);
     pad_rows |p: &Pad, value: f32, x: Rows<'_, f32>, y: Rows<'_, f32>, band: Band| pad_rows(p, value, x, y, band);
     lookup_8 |table: &[u8; 256], x: &[Cell<u8>], y: &[Cell<u8>]| lookup_8(table, x, y);
+    lookup_8_mve |table: &[u8; 256], x: &[Cell<u8>], y: &[Cell<u8>]| lookup_8_mve(table, x, y);
 };

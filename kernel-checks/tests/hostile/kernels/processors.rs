@@ -25,6 +25,10 @@ pub(super) const KERNELS: &[Fuzzed] = fuzzed! {
     max_pool2d_i8_dsp::<2, 2> [k_h = 2, k_w = 2],
     max_pool2d_i8_dsp::<3, 3> [k_h = 3, k_w = 3],
     max_pool2d_i8_dsp::<1, 3> [k_h = 1, k_w = 3],
+    max_pool2d_i8_mve::<1, 1, false>,
+    max_pool2d_i8_mve::<2, 2, false> [k_h = 2, k_w = 2],
+    max_pool2d_i8_mve::<3, 3, true>,
+    max_pool2d_i8_mve::<1, 3, true>,
     avg_pool2d_f32_simd,
     max_pool2d_f32_simd,
     // Layers of the types that they are compiled for.

@@ -7,6 +7,7 @@
 
 pub(crate) mod channels;
 pub(crate) mod conv;
+pub(crate) mod convert;
 pub(crate) mod dense;
 pub(crate) mod depthwise;
 pub(crate) mod elementwise;
@@ -14,6 +15,8 @@ pub(crate) mod int16;
 pub(crate) mod movement;
 pub(crate) mod pool;
 pub(crate) mod recurrent;
+pub(crate) mod softmax;
+pub(crate) mod unary;
 pub(crate) mod wide;
 
 pub(crate) mod affine;
@@ -22,8 +25,8 @@ mod window;
 /// What generated code calls.
 pub(crate) mod kernels {
     pub use super::{
-        channels::*, conv::*, dense::*, depthwise::*, elementwise::*, int16::*, movement::*, pool::*,
-        recurrent::*, wide::*,
+        channels::*, conv::*, convert::*, dense::*, depthwise::*, elementwise::*, int16::*, movement::*,
+        pool::*, recurrent::*, softmax::*, unary::*, wide::*,
     };
 }
 

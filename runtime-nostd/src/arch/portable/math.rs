@@ -51,7 +51,8 @@ pub(crate) fn round_even(x: f32) -> i32 {
     // Added to 1.5 · 2²³, a number loses its fraction, as the sum has one bit for each integer.
     const UNIT: f32 = 12_582_912.0;
     const MOST: f32 = 131_072.0;
-    if x.is_nan() {
+    // Compared as an integer: for cores with Helium, LLVM 22 may make a vector of comparisons with NaN that is false for NaN.
+    if x.to_bits() << 1 > f32::INFINITY.to_bits() << 1 {
         return 0;
     }
     let x = if x > MOST { MOST } else { x };

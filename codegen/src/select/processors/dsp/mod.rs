@@ -5,17 +5,17 @@ mod conv;
 mod depthwise;
 mod pack;
 mod planar;
-mod quantize;
 mod single;
 pub(in crate::select) mod smallest;
 pub(in crate::select) mod special;
 mod temporal;
 
-use crate::ir::Order;
+use crate::ir::{Order, Rounding};
 use crate::requant::{AddAffine, Choice as Fitted, Form, Interval, Products};
 use crate::select::kernel::{self, Asked, Choice, Processor};
 use crate::select::layer::{Gains, Layer, Proof};
 use crate::select::means::{self, Means, Window};
+use crate::select::quantize::{self, Inverse};
 use crate::select::shape::{Axis, Shape as Sizes};
 use crate::select::*;
 use crate::Optimize;
@@ -52,7 +52,7 @@ pub(super) enum Kernel {
     /// Means.
     Means(Means),
     /// Quantisation by multiplication.
-    Quantize(quantize::Inverse),
+    Quantize(Inverse),
 }
 
 impl Processor for Dsp {
@@ -71,7 +71,12 @@ impl Processor for Dsp {
             Op::AvgPool2d { .. } | Op::Mean { .. } => {
                 means::fit(asked).map(Kernel::Means).into_iter().collect()
             }
-            Op::Quantize { .. } => quantize::inverse(asked).map(Kernel::Quantize).into_iter().collect(),
+            Op::Quantize { rounding: Rounding::Away } => {
+                quantize::inverse(asked, quantize::by_thirty_seconds)
+                    .map(Kernel::Quantize)
+                    .into_iter()
+                    .collect()
+            }
             _ => Vec::new(),
         };
         found.into_iter().map(|kernel| choice(kernel, asked, core)).collect()
@@ -226,7 +231,10 @@ impl kernel::Kernel for Kernel {
                 true => selector.means(node, KernelId::MeanPool2dI8DspCompact, means),
                 false => selector.means(node, KernelId::MeanPool2dI8Dsp, means),
             },
-            Kernel::Quantize(inverse) => selector.quantize_dsp(node, inverse),
+            Kernel::Quantize(inverse) => {
+                let generics = vec![Generic::Flag(inverse.low.is_some())];
+                selector.quantize_by(node, KernelId::QuantizeF32I8Dsp, inverse, generics)
+            }
         }
     }
 

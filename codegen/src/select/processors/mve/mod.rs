@@ -7,11 +7,12 @@ mod end;
 mod pack;
 mod wide;
 
-use crate::ir::Layout;
+use crate::ir::{Layout, Rounding};
 use crate::requant::{AddAffine, Products};
 use crate::select::conv::Images;
 use crate::select::kernel::{self, Asked, Choice, Processor};
-use crate::select::means::{self, Means};
+use crate::select::means::{self, Means, Window};
+use crate::select::quantize::{self, Inverse};
 use crate::select::shape::Shape as Sizes;
 use crate::select::*;
 use crate::Optimize;
@@ -44,6 +45,10 @@ enum Kernel {
     Add(AddAffine),
     /// Means of windows.
     Means(Means),
+    /// Largest elements of windows.
+    MaxPool(Window),
+    /// Quantisation by multiplication, with halves to even or away from zero.
+    Quantize(Inverse, Rounding),
 }
 
 impl Processor for Mve {
@@ -60,6 +65,8 @@ impl Processor for Mve {
             Op::AvgPool2d { .. } | Op::Mean { .. } => {
                 means::fit(asked).map(Kernel::Means).into_iter().collect()
             }
+            Op::Quantize { rounding } => quantize(asked, *rounding).into_iter().collect(),
+            Op::MaxPool2d { .. } => means::window(asked).map(Kernel::MaxPool).into_iter().collect(),
             _ => Vec::new(),
         };
         found.into_iter().map(|kernel| choice(kernel, asked, core)).collect()
@@ -96,6 +103,15 @@ fn layers(asked: &Asked<'_>) -> Vec<Kernel> {
         }
         _ => Vec::new(),
     }
+}
+
+/// The kernel of a quantisation. Vectors take floats without leading bit for 0: scales and factors stay far from those.
+fn quantize(asked: &Asked<'_>, rounding: Rounding) -> Option<Kernel> {
+    let stored = if rounding == Rounding::Even { quantize::even } else { quantize::away };
+    let scale = asked.graph.ty(asked.node.result).scale()?;
+    let inverse = quantize::inverse(asked, stored)?;
+    let is_large = |x: f32| (1e-20..1e20).contains(&x);
+    (is_large(scale) && inverse.low.is_none_or(is_large)).then_some(Kernel::Quantize(inverse, rounding))
 }
 
 /// Whether the kernel reads pixels where they lie.
@@ -141,7 +157,7 @@ fn choice(kernel: Kernel, asked: &Asked<'_>, core: Core) -> Choice {
         }
         Kernel::Dense(fitted) | Kernel::DenseWide(fitted) => (0, 1, false, Some(fitted)),
         Kernel::Wide(wide) => (wide.workspace(), wide.images(), false, None),
-        Kernel::Add(_) | Kernel::Means(_) => (0, 1, false, None),
+        Kernel::Add(_) | Kernel::Means(_) | Kernel::MaxPool(_) | Kernel::Quantize(..) => (0, 1, false, None),
     };
     let (form, cycles) = (fitted.and_then(Fitted::form), kernel.cycles(asked, core));
     Choice { workspace, images, apart, form, ..Choice::new(Rc::new(kernel), cycles) }
@@ -162,6 +178,8 @@ impl Kernel {
             Kernel::Wide(wide) => return wide.cycles(asked, core),
             Kernel::Add(_) => (KernelId::AddI8Mve, 1),
             Kernel::Means(_) => (KernelId::MeanPool2dI8Mve, 1),
+            Kernel::MaxPool(_) => (KernelId::MaxPool2dI8Mve, 1),
+            Kernel::Quantize(..) => (KernelId::QuantizeF32I8Mve, 1),
         };
         let products = (macs / filters).saturating_mul(filters.next_multiple_of(at_once));
         kernel::cycles(id, core, products, results).unwrap_or(u64::MAX)
@@ -179,6 +197,12 @@ impl kernel::Kernel for Kernel {
             Kernel::Wide(wide) => selector.wide_mve(node, wide),
             Kernel::Add(by) => selector.sum(node, KernelId::AddI8Mve, by, true),
             Kernel::Means(means) => selector.means(node, KernelId::MeanPool2dI8Mve, means),
+            Kernel::MaxPool(window) => selector.largest_mve(node, window),
+            Kernel::Quantize(inverse, rounding) => {
+                let flags = [inverse.low.is_some(), *rounding == Rounding::Even];
+                let generics = flags.map(Generic::Flag).to_vec();
+                selector.quantize_by(node, KernelId::QuantizeF32I8Mve, inverse, generics)
+            }
         }
     }
 
@@ -220,6 +244,15 @@ impl<'a> Selector<'a> {
         };
         self.call_generic(kernel, generics, vec![x, weights, y, band]);
         Ok(())
+    }
+
+    /// Largest elements of windows, in blocks of up to three rows and columns.
+    fn largest_mve(&mut self, node: &'a Node, Window { window, clamp: (lo, hi) }: &Window) -> Selected {
+        let block = window.size.map(|size| size.clamp(1, 3));
+        let large = Generic::Flag(block != window.size);
+        let generics = block.map(Generic::Size).into_iter().chain([large]).collect();
+        let range = [*lo, *hi].map(|bound| Arg::Int(bound.into()));
+        self.pool_calls(node, window, KernelId::MaxPool2dI8Mve, generics, &range)
     }
 
     /// Packed filters as an argument.

@@ -7,6 +7,7 @@
 
 pub(crate) mod channels;
 pub(crate) mod conv;
+pub(crate) mod convert;
 pub(crate) mod dense;
 pub(crate) mod depthwise;
 pub(crate) mod elementwise;
@@ -16,6 +17,8 @@ pub(crate) mod movement;
 pub(crate) mod pool;
 pub(crate) mod recurrent;
 pub(crate) mod single;
+pub(crate) mod softmax;
+pub(crate) mod unary;
 pub(crate) mod wide;
 pub(crate) mod window;
 

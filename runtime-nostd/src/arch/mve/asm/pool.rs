@@ -1,8 +1,63 @@
-//! Means of windows in assembly.
+//! Means and largest elements of windows in assembly.
 
-use crate::arch::mve::pool::Sums;
+use crate::arch::mve::pool::{Largest, Sums};
 use crate::params::MeanLinear;
 use core::cell::Cell;
+
+/// Assembly: sixteen channels of a window. Loads alternate with maxima: each of them takes two cycles, but both together take no more.
+#[rustfmt::skip]
+macro_rules! largest_taps {
+    () => {
+        concat!(
+            ".if {k_w} > 1\n",
+            "add {t}, {a}, {second}\n",
+            "vldrb.8 q1, [{t}]\n",
+            ".if {k_w} > 2\n",
+            "add {t}, {a}, {third}\n",
+            ".endif\n",
+            "vldrb.8 q0, [{a}], #16\n",
+            ".if {k_w} > 2\n",
+            "vldrb.8 q4, [{t}]\n",
+            ".endif\n",
+            "vmax.s8 q0, q0, q1\n",
+            ".if {k_w} > 2\n",
+            "vmax.s8 q0, q0, q4\n",
+            ".endif\n",
+            ".else\n",
+            "vldrb.8 q0, [{a}], #16\n",
+            ".endif\n",
+            ".if {k_h} > 1\n",
+            largest_taps!("{b}"),
+            ".endif\n",
+            ".if {k_h} > 2\n",
+            largest_taps!("{d}"),
+            ".endif\n",
+            ".if {more}\n",
+            "vldrb.8 q1, [{y}]\n",
+            "vmax.s8 q0, q0, q1\n",
+            ".endif\n",
+            "vmax.s8 q0, q0, q2\n",
+            "vmin.s8 q0, q0, q3\n",
+            "vstrb.8 q0, [{y}], #16\n",
+        )
+    };
+    ($row:literal) => {
+        concat!(
+            ".if {k_w} > 1\n",
+            "add {t}, ", $row, ", {second}\n",
+            "vldrb.8 q1, [{t}]\n",
+            ".if {k_w} > 2\n",
+            "add {t}, ", $row, ", {third}\n",
+            "vmax.s8 q0, q0, q1\n",
+            "vldrb.8 q1, [{t}]\n",
+            ".endif\n",
+            "vmax.s8 q0, q0, q1\n",
+            ".endif\n",
+            "vldrb.8 q4, [", $row, "], #16\n",
+            "vmax.s8 q0, q0, q4\n",
+        )
+    };
+}
 
 /// Adds the taps of so many channels, `c` elements from one to the next: six instructions for sixteen.
 ///
@@ -87,5 +142,50 @@ pub(crate) unsafe fn rescale(mean: &MeanLinear, sums: &Sums, y: &[Cell<i8>]) {
                 out("d0") _, out("d1") _, out("d2") _, out("d3") _, out("d6") _, out("d7") _,
             );
         }
+    }
+}
+
+/// The largest elements of `windows` windows, `p.step` elements from one to the next, with so many rows and columns, clamped; of each, what is in its place counts as well if `MORE`.
+///
+/// # Safety
+///
+/// Each row has the taps of all windows, which are `p.c` elements at each of `p.columns`, and `y` as many results. There is a window, and a channel.
+#[inline(always)]
+pub(crate) unsafe fn largest<const K_H: usize, const K_W: usize, const MORE: bool>(
+    p: &Largest,
+    rows: [*const i8; K_H],
+    windows: usize,
+    y: *mut i8,
+) {
+    let row = |tap: usize| rows.get(tap).copied().unwrap_or(y);
+    let rounded = p.c.wrapping_add(15) & !15;
+    // SAFETY: as the caller promises. Every register is declared.
+    unsafe {
+        core::arch::asm!(
+            "ldr lr, [{t}]",
+            "vdup.8 q2, lr",
+            "ldr lr, [{t}, #4]",
+            "vdup.8 q3, lr",
+            "2:",
+            "dlstp.8 lr, {c}",
+            "3:",
+            largest_taps!(),
+            "letp lr, 3b",
+            "add {a}, {a}, {to_next}",
+            "add {b}, {b}, {to_next}",
+            "add {d}, {d}, {to_next}",
+            "add {y}, {y}, {to_next_result}",
+            "subs {windows}, {windows}, #1",
+            "bne 2b",
+            a = inout(reg) row(0) => _, b = inout(reg) row(1) => _, d = inout(reg) row(2) => _,
+            t = inout(reg) p.clamp.as_ptr() => _,
+            second = in(reg) p.columns[0], third = in(reg) p.columns[1], c = in(reg) p.c,
+            to_next = in(reg) p.step.wrapping_sub(rounded), to_next_result = in(reg) p.c.wrapping_sub(rounded),
+            windows = inout(reg) windows => _, y = inout(reg) y => _,
+            k_h = const K_H, k_w = const K_W, more = const MORE as u32,
+            out("lr") _,
+            out("d0") _, out("d1") _, out("d2") _, out("d3") _, out("d4") _, out("d5") _, out("d6") _, out("d7") _,
+            out("d8") _, out("d9") _,
+        );
     }
 }
