@@ -235,6 +235,7 @@ by_reference!(
     FilterBlocks<'a>,
     HalfRequant<'a>,
     UpperRequant<'a>,
+    Waves<'a>,
 );
 
 impl Arg<'_> for Conv {
@@ -398,6 +399,16 @@ impl<'a> Arg<'a> for ScaledWeights<'a> {
         let (layer, _) = d.layer.get();
         let size = layer.k_h.saturating_mul(layer.k_w).saturating_mul(layer.in_c);
         ScaledWeights { ints, scales, zero_points, group: d.size(size) }
+    }
+}
+
+impl<'a> Arg<'a> for Waves<'a> {
+    fn draw(d: &'a Draw) -> Self {
+        let (layer, _) = d.layer.get();
+        let size = layer.k_h.saturating_mul(layer.k_w).saturating_mul(layer.in_c);
+        let length = size.checked_next_power_of_two().unwrap_or(4).max(4);
+        let (window, parts) = (Arg::draw(d), Arg::draw(d));
+        Waves { length: d.size(length), window, parts, twiddles: Arg::draw(d), halves: Arg::draw(d) }
     }
 }
 
