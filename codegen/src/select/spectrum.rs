@@ -31,78 +31,79 @@ pub(super) struct Waves {
 
 impl Waves {
     /// The waves that so many filters are.
-    pub(super) fn of(weights: &[f32], filters: usize) -> Option<Waves> {
-        let taps = weights.len().checked_div(filters).filter(|taps| (4..=LONGEST).contains(taps))?;
+    pub(super) fn of(weights: &Data, filters: usize) -> Option<Waves> {
+        let bytes = weights.bytes();
+        let taps = (bytes.len() / 4).checked_div(filters).filter(|taps| (4..=LONGEST).contains(taps))?;
         // Fewer are computed as they are.
-        if filters < SHORTEST || !weights.iter().all(|w| w.is_finite()) {
+        if filters < SHORTEST {
             return None;
         }
-        let rows: Vec<&[f32]> = weights.chunks_exact(taps).collect();
-        let mut windows = windows(&rows);
+        let rows = Rows { bytes, taps, filters };
+        let mut windows = rows.windows();
         windows.find_map(|window| Waves::with_window(&rows, &window))
     }
 
     /// With that window.
-    fn with_window(rows: &[&[f32]], window: &[f64]) -> Option<Waves> {
-        let most = window.iter().fold(0.0, |most: f64, w| most.max(w.abs()));
-        let near = NEAR * most;
+    fn with_window(rows: &Rows<'_>, window: &[f64]) -> Option<Waves> {
+        let most = window.iter().fold(0.0, |most: f64, w| most.max(*w));
         let shortest = window.len().next_power_of_two().max(SHORTEST);
         let mut lengths = (0..3).map(|double| shortest << double).filter(|&length| length <= LONGEST);
-        let turns: Vec<Option<f64>> = rows.iter().map(|row| turn(row, window, most)).collect();
         lengths.find_map(|length| {
-            let part = |(row, turn): (&&[f32], &Option<f64>)| {
-                let Some(turn) = turn else { return Some(1) };
-                let k = (turn * length as f64).round();
-                part(row, window, k as usize, length, near)
-            };
-            let parts = rows.iter().zip(&turns).map(part).collect::<Option<Vec<i16>>>()?;
+            // Of filters that are no waves, the first one shows it.
+            let part = |o| part(&rows.row(o)?, window, length, most);
+            let parts = (0..rows.filters).map(part).collect::<Option<Vec<i16>>>()?;
             let window = window.iter().map(|&w| w as f32).collect();
             Some(Waves { length, window, parts })
         })
     }
 }
 
-/// Windows that filters may have: a filter of frequency 0, or what the cosine and the sine of a frequency make together.
-fn windows<'a>(rows: &'a [&'a [f32]]) -> impl Iterator<Item = Vec<f64>> + 'a {
-    let half = rows.len() / 2;
-    let pairs = [(0, 1), (2, 3), (0, half), (1, half + 1)];
-    let squares = pairs.into_iter().filter_map(|(re, im)| {
-        let both = rows.get(re)?.iter().zip(*rows.get(im)?);
-        Some(both.map(|(&re, &im)| f64::from(re).hypot(f64::from(im))).collect())
-    });
-    let as_it_is = |row: &&[f32]| row.iter().map(|&w| f64::from(w)).collect::<Vec<_>>();
-    let constant = [0, half].into_iter().filter_map(move |o| rows.get(o).map(as_it_is));
-    // A window that is negative, or 0 nearly everywhere, is none.
-    let is_window = |window: &Vec<f64>| {
-        let (most, least) =
-            window.iter().fold((0.0, 0.0), |(most, least): (f64, f64), &w| (most.max(w), least.min(w)));
-        most > 0.0 && least >= -NEAR * most && window.iter().filter(|&&w| w > NEAR * most).count() >= 4
-    };
-    constant.chain(squares).filter(is_window)
+/// The filters of a layer, as floats are stored.
+struct Rows<'a> {
+    bytes: &'a [u8],
+    taps: usize,
+    filters: usize,
 }
 
-/// The frequency of a wave in turns per tap, 0 to 1/2; `None` of one that is 0 everywhere.
-///
-/// Of a wave u, u(t − 1) + u(t + 1) = 2·cos(ω)·u(t).
-fn turn(row: &[f32], window: &[f64], most: f64) -> Option<f64> {
-    let wave = |t: usize| (window[t] > 0.05 * most).then(|| f64::from(row[t]) / window[t]);
-    let threes =
-        (1..row.len().saturating_sub(1)).filter_map(|t| Some([wave(t - 1)?, wave(t)?, wave(t + 1)?]));
-    // The least squares of all of them.
-    let (mut products, mut squares) = (0.0, 0.0);
-    for [before, at, behind] in threes {
-        products += (before + behind) * at;
-        squares += 2.0 * at * at;
+impl Rows<'_> {
+    /// The weights of a filter, if there is one.
+    fn row(&self, o: usize) -> Option<Vec<f64>> {
+        let size = 4 * self.taps;
+        let row = self.bytes.get(o * size..(o + 1) * size)?;
+        let weight = |word: &[u8]| word.try_into().ok().map(|word| f64::from(f32::from_le_bytes(word)));
+        row.chunks_exact(4).map(weight).collect()
     }
-    (squares > 1e-6).then(|| (products / squares).clamp(-1.0, 1.0).acos() / TAU)
+
+    /// Windows that filters may have: a filter of frequency 0, or what the cosine and the sine of a frequency make together.
+    fn windows(&self) -> impl Iterator<Item = Vec<f64>> + '_ {
+        let half = self.filters / 2;
+        let pairs = [(0, 1), (2, 3), (0, half), (1, half + 1)];
+        let squares = pairs.into_iter().filter_map(|(re, im)| {
+            let (re, im) = (self.row(re)?, self.row(im)?);
+            Some(re.iter().zip(im).map(|(re, im)| re.hypot(im)).collect())
+        });
+        let constant = [0, half].into_iter().filter_map(|o| self.row(o));
+        constant.chain(squares).filter(|window: &Vec<f64>| {
+            let most = window.iter().fold(0.0, |most: f64, &w| most.max(w));
+            let is_positive = window.iter().all(|&w| w >= -NEAR * most);
+            // One that is 0 nearly everywhere says nothing of frequencies.
+            is_positive && most.is_finite() && window.iter().filter(|&&w| w > NEAR * most).count() >= 4
+        })
+    }
 }
 
-/// What a filter computes of frequency `k`.
-fn part(row: &[f32], window: &[f64], k: usize, length: usize, near: f64) -> Option<i16> {
+/// What a filter computes of a transform of that length, if it is a wave. `most` is the largest element of the window.
+fn part(row: &[f64], window: &[f64], length: usize, most: f64) -> Option<i16> {
+    let near = NEAR * most;
+    if row.iter().all(|w| w.abs() <= near) {
+        // The imaginary part of frequency 0.
+        return Some(1);
+    }
+    let k = (turn(row, window, most)? * length as f64).round() as usize;
     let is = |function: fn(f64) -> f64, sign: f64| {
-        row.iter().zip(window).enumerate().all(|(t, (&w, window))| {
+        row.iter().zip(window).enumerate().all(|(t, (w, window))| {
             let wave = function(TAU * ((k * t) % length) as f64 / length as f64);
-            (f64::from(w) - sign * window * wave).abs() <= near
+            (w - sign * window * wave).abs() <= near
         })
     };
     let re = i16::try_from(2 * k).ok()?;
@@ -115,6 +116,23 @@ fn part(row: &[f32], window: &[f64], k: usize, length: usize, near: f64) -> Opti
         () if is(f64::sin, 1.0) => Some(!im),
         () => None,
     }
+}
+
+/// The frequency of a wave in turns per tap, 0 to 1/2. `None` where the window has no three elements side by side that are large enough.
+///
+/// Of a wave u, u(t − 1) + u(t + 1) = 2·cos(ω)·u(t).
+fn turn(row: &[f64], window: &[f64], most: f64) -> Option<f64> {
+    let waves: Vec<Option<f64>> =
+        row.iter().zip(window).map(|(row, window)| (*window > 0.05 * most).then(|| row / window)).collect();
+    // The least squares of all of them.
+    let (mut products, mut squares) = (0.0, 0.0);
+    for three in waves.windows(3) {
+        if let [Some(before), Some(at), Some(behind)] = three {
+            products += (before + behind) * at;
+            squares += 2.0 * at * at;
+        }
+    }
+    (squares > 1e-6).then(|| (products / squares).clamp(-1.0, 1.0).acos() / TAU)
 }
 
 /// The transform that a layer is, if it is one.
@@ -136,13 +154,13 @@ pub(super) fn find(asked: &Asked<'_>) -> Option<Choice> {
     {
         return None;
     }
-    let weights = graph.const_data(node.operands[1])?.to_f32();
-    let waves = Waves::of(&weights, shape.out_c)?;
+    let weights = graph.const_data(node.operands[1])?;
+    let waves = Waves::of(weights, shape.out_c)?;
     // Some five instructions for each of the transform's operations.
     let length = waves.length as u64;
     let transform = 15 * length * u64::from(length.ilog2()) + 10 * shape.out_c as u64;
     let pixels = (shape.images * shape.out_h * shape.out_w) as u64;
-    if transform > 2 * weights.len() as u64 {
+    if transform > weights.bytes().len() as u64 / 2 {
         return None;
     }
     let workspace = 4 * (waves.length + 2);
@@ -231,7 +249,7 @@ mod tests {
         {
             for sign in [1.0, -1.0] {
                 let (weights, filters) = basis(length, taps, frequencies.clone(), sign);
-                let waves = Waves::of(&weights, filters).unwrap();
+                let waves = Waves::of(&Data::from_f32(&weights), filters).unwrap();
                 let sine = |k: i16| if sign < 0.0 { 2 * k + 1 } else { !(2 * k + 1) };
                 let all = || frequencies.clone().map(|k| k as i16);
                 // Sines of 0 and of half of the length are 0.
@@ -251,12 +269,19 @@ mod tests {
 
     #[test]
     fn other_filters_are_none() {
+        let of = |weights: &[f32], filters| Waves::of(&Data::from_f32(weights), filters);
         let (mut weights, filters) = basis(64, 64, 0..33, -1.0);
         weights[1000] += 1e-4;
-        assert_eq!(Waves::of(&weights, filters), None);
+        assert_eq!(of(&weights, filters), None);
         // Of 100 numbers: no power of two.
         let (weights, filters) = basis(100, 100, 0..51, -1.0);
-        assert_eq!(Waves::of(&weights, filters), None);
-        assert_eq!(Waves::of(&[0.0; 1024], 32), None);
+        assert_eq!(of(&weights, filters), None);
+        assert_eq!((of(&[0.0; 1024], 32), of(&[f32::NAN; 1024], 32)), (None, None));
+        // Elements that stand alone are of any frequency, and one filter has another one.
+        let comb: Vec<f32> = (0..32 * 32).map(|at| if at % 4 == 0 { 1.0 } else { 0.0 }).collect();
+        assert_eq!(of(&comb, 32), None);
+        let mut waves = basis(64, 64, 0..33, -1.0).0;
+        waves.iter_mut().skip(5 * 64).take(64).for_each(|w| *w = if *w > 0.0 { 1e-3 } else { 0.0 });
+        assert_eq!(of(&waves, 66), None);
     }
 }
