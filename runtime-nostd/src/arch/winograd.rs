@@ -322,8 +322,8 @@ impl<'a> Places<'a> {
             for tile in (0..TILES).rev() {
                 // SAFETY: there are sums of all frequencies, tiles and filters.
                 let results = unsafe { inverse::<TILES>(sums.m.as_ptr().add(tile * FILTERS + filter)) };
-                for at in (0..4).rev() {
-                    let result = requant.result(channel, results[at]);
+                for (at, sum) in results.into_iter().enumerate().rev() {
+                    let result = requant.result(channel, sum);
                     // SAFETY: there are pixels of all tiles, and they have channels of all filters (`Places::new`).
                     unsafe {
                         let pixel = *self.pixels.get_unchecked(4 * tile + at);
