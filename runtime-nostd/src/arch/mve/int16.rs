@@ -67,7 +67,8 @@ fn windows(
     let of_bytes = Conv { in_c: product(2, p.in_c), ..*p };
     let taps = product(p.taps(), p.in_c);
     let (most, window, runs) = (pixels_that_fit(&of_bytes, work.len()), bytes(work), Runs::of(&of_bytes));
-    let fits = most > 0 && p.out_row() <= y.row_len();
+    // No more pixels than there is memory for.
+    let fits = most > 0 && product(p.out_w, p.out_c.max(1)) <= y.row_len();
     if !fits {
         return;
     }
