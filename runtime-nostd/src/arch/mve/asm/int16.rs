@@ -3,7 +3,6 @@
 //! A vector of taps takes seventeen instructions for 64 products: a load of the pixel, eight of filters, which widens them, eight multiplications.
 //! A tap of eight channels takes nine.
 
-use super::channels::Taps;
 use crate::arch::mve::channels::Run;
 use crate::arch::mve::int16::{taps_words, Pixels, EIGHT, HEAD};
 use core::cell::Cell;
