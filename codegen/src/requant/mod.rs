@@ -33,6 +33,7 @@ mod search;
 mod tests;
 mod upper;
 
+use crate::ir::Multiplier;
 pub use add::{fit_add, fit_add_float, AddAffine, AddFloatReference, AddReference, Products};
 pub use affine::{Affine, Form, SIGNED_GAIN_BITS};
 pub use bias::folded_bias;
@@ -63,6 +64,15 @@ impl Interval {
     /// The range moved up by `delta`.
     pub(crate) fn plus(self, delta: i32) -> Interval {
         Interval { lo: self.lo + i64::from(delta), hi: self.hi + i64::from(delta) }
+    }
+}
+
+/// The 16 bits of a multiplier, which is not negative, that are left of it where sums have 64 bits: TensorFlow Lite's `MultiplyByQuantizedMultiplier` of an `int64_t`.
+pub fn mantissa_of_16_bits(by: Multiplier) -> i32 {
+    if by.value < 0x7fff_0000 {
+        by.value.wrapping_add(1 << 15) >> 16
+    } else {
+        0x7fff
     }
 }
 

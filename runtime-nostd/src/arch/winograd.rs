@@ -30,9 +30,6 @@ const FREQUENCIES: usize = 16;
 /// Filters that are computed together.
 pub(crate) const FILTERS: usize = 4;
 
-/// Most columns of the operand that tiles side by side read.
-const MOST_COLUMNS: usize = 10;
-
 /// Most pixels of tiles side by side.
 const MOST_PIXELS: usize = 16;
 
@@ -92,21 +89,14 @@ pub(crate) trait Requantise: Sized {
 
 /// The sums of four filters: a word for each frequency, tile and filter.
 pub(crate) struct Sums<'a> {
-    m: &'a [Cell<i32>],
+    /// Of so many tiles at least where [`filters`](Self::filters) says so.
+    pub m: &'a [Cell<i32>],
     /// The first of the filters.
     first: usize,
     pub places: &'a Places<'a>,
 }
 
-impl<'a> Sums<'a> {
-    /// The sums, of so many tiles at least where [`filters`](Self::filters) says so.
-    // Only assembly asks for it.
-    #[allow(dead_code)]
-    #[inline(always)]
-    pub(crate) fn m(&self) -> &'a [Cell<i32>] {
-        self.m
-    }
-
+impl Sums<'_> {
     /// The first filter, and how many there are that have sums of all tiles, and results. `None` where there is none.
     #[inline(always)]
     pub(crate) fn filters<const TILES: usize>(&self) -> Option<(usize, usize)> {
@@ -267,7 +257,7 @@ fn interleave(taps: &[Cell<i8>], in_c: usize, pixels: usize, to: &[Cell<i32>], a
 /// Where the results of the pixels of all tiles are.
 pub(crate) struct Places<'a> {
     /// The channels of the four pixels of each tile, as many as there are `filters`. A pixel behind a row or the last row has those of the first pixel.
-    pixels: [*const Cell<i8>; MOST_PIXELS],
+    pub pixels: [*const Cell<i8>; MOST_PIXELS],
     filters: usize,
     of: PhantomData<&'a [Cell<i8>]>,
 }
@@ -296,14 +286,6 @@ impl<'a> Places<'a> {
         Some(places)
     }
 
-    /// Where the channels of each pixel are.
-    // Only assembly asks for it.
-    #[allow(dead_code)]
-    #[inline(always)]
-    pub(crate) fn pixels(&self) -> &[*const Cell<i8>; MOST_PIXELS] {
-        &self.pixels
-    }
-
     /// Writes the results of four filters, or as many as are left. `None` where constants are missing.
     #[inline(never)]
     pub(crate) fn finish<const TILES: usize, R: Requantise>(
@@ -321,8 +303,8 @@ impl<'a> Places<'a> {
             // The first pixel comes last: what pixels that there are not have written there is overwritten.
             for tile in (0..TILES).rev() {
                 // SAFETY: there are sums of all frequencies, tiles and filters.
-                let results = unsafe { inverse::<TILES>(sums.m.as_ptr().add(tile * FILTERS + filter)) };
-                for (at, sum) in results.into_iter().enumerate().rev() {
+                let four = unsafe { inverse::<TILES>(sums.m.as_ptr().add(tile * FILTERS + filter)) };
+                for (at, sum) in four.into_iter().enumerate().rev() {
                     let result = requant.result(channel, sum);
                     // SAFETY: there are pixels of all tiles, and they have channels of all filters (`Places::new`).
                     unsafe {
@@ -367,7 +349,6 @@ impl<'a> Work<'a> {
     /// `Bᵀ d B` of all tiles and channels. Channels 0 and 2, and 1 and 3 of each four are pairs.
     #[inline(never)]
     fn transform<const TILES: usize, P: Processor<TILES>>(&self) {
-        const { assert!(2 * TILES + 2 <= MOST_COLUMNS) };
         let columns = 2 * TILES + 2;
         for (four, patch) in self.patch.chunks_exact(4 * columns).enumerate() {
             for phase in 0..P::PHASES {

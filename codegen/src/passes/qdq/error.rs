@@ -3,6 +3,7 @@
 //! Both compute one real number, divide it into steps of the result, and round. The bound adds up what each is off the real number.
 
 use crate::ir::{DType, Multiplier, Rescale, Type};
+use crate::requant::mantissa_of_16_bits;
 
 /// What one operation on floats is off, relatively: half a unit in the last place.
 const UNIT: f64 = 1.0 / 16_777_216.0;
@@ -82,8 +83,7 @@ pub(super) fn steps(sum: &Sum, by: f64, rescale: &Rescale, channel: usize, y: &T
 
 /// The factor that is left of a multiplier where sums have 64 bits.
 fn of_16_bits(by: Multiplier) -> f64 {
-    let mantissa = if by.value < 0x7fff_0000 { (by.value + (1 << 15)) >> 16 } else { 0x7fff };
-    f64::from(mantissa) * f64::from(by.shift - 15).exp2()
+    f64::from(mantissa_of_16_bits(by)) * f64::from(by.shift - 15).exp2()
 }
 
 #[cfg(test)]

@@ -89,7 +89,7 @@ pub fn max_pool2d_i8_mve<const K_H: usize, const K_W: usize, const LARGE: bool>(
             return;
         }
         if top == bottom {
-            out.iter().for_each(|y| y.set(i32::from(i8::MIN).max(lo).min(hi) as i8));
+            largest.without_taps(out);
         }
         for block in (top..bottom).step_by(K_H) {
             // A row more than once is no larger than once.
@@ -118,6 +118,12 @@ pub(crate) struct Largest {
 }
 
 impl Largest {
+    /// The results of windows that have no taps.
+    fn without_taps(&self, out: &[Cell<i8>]) {
+        let [lo, hi] = self.clamp;
+        out.iter().for_each(|y| y.set(i32::from(i8::MIN).max(lo).min(hi) as i8));
+    }
+
     /// As many windows as `out` has pixels: of the first one, the columns from `left` to `right`. What is in `out` counts as well if there was `more`.
     #[inline(always)]
     fn windows<const K_H: usize, const K_W: usize, const LARGE: bool>(
@@ -134,9 +140,7 @@ impl Largest {
             return;
         }
         if left >= right {
-            // It has no taps.
-            let [lo, hi] = self.clamp;
-            return out.iter().for_each(|y| y.set(i32::from(i8::MIN).max(lo).min(hi) as i8));
+            return self.without_taps(out);
         }
         for block in (left..right).step_by(K_W) {
             // A column more than once is no larger than once.

@@ -44,7 +44,7 @@ pub fn spectrum_f32(
         for (column, out) in out.chunks_exact(p.out_c.max(1)).take(p.out_w).enumerate() {
             let left = column.wrapping_mul(p.stride_w).wrapping_sub(p.pad_left);
             let patch = Patch { p, x, in_h, pad: 0.0, top, left, in_c: p.in_c, first_c: 0, size };
-            let mut tap = Taps { work, n: length >> 1, next: 0 };
+            let mut tap = Taps { work, n: length >> 1, next: 0, at: 0 };
             while tap.next < size {
                 let some = patch.part(tap.next, &buffer);
                 let window = window.get(tap.next..size).unwrap_or(&[]);
@@ -73,15 +73,19 @@ struct Taps<'a> {
     /// Complex numbers.
     n: usize,
     next: usize,
+    /// Where the next one comes.
+    at: usize,
 }
 
 impl Taps<'_> {
     #[inline(always)]
     fn write(&mut self, value: f32) {
-        let at = place(self.next >> 1, self.n).wrapping_mul(2).wrapping_add(self.next & 1);
-        if let Some(cell) = self.work.get(at) {
+        if self.next % 2 == 0 {
+            self.at = place(self.next >> 1, self.n).wrapping_mul(2);
+        }
+        if let Some(cell) = self.work.get(self.at) {
             cell.set(value);
         }
-        self.next = self.next.wrapping_add(1);
+        (self.next, self.at) = (self.next.wrapping_add(1), self.at.wrapping_add(1));
     }
 }

@@ -65,24 +65,37 @@ impl<'a> UpperRequant<'a> {
     #[allow(dead_code)]
     #[inline(always)]
     pub(crate) fn channel(&self, o: usize) -> Option<(i32, impl Fn(i32) -> i8 + '_)> {
-        let (channel, own) = match *self.channels.get(product(o, self.words)..)? {
-            [first, limit, constant, multiplier, origin, below, spread, shift, ..] if self.is_own() => {
-                (Channel { first, limit, constant, multiplier }, Own { origin, below, spread, shift })
-            }
-            [first, limit, constant, multiplier, ..] if self.words == 4 => {
-                let channel = Channel { first, limit, constant, multiplier };
-                (channel, self.shared(channel))
-            }
-            _ => return None,
-        };
+        let mut channels = self.channels_from(o, 1)?;
+        // SAFETY: one was asked for.
+        let (channel, own) = unsafe { self.next(&mut channels) };
         Some((channel.first, move |v| self.own(v, channel, own)))
     }
 
-    /// What a channel has besides where all have the same shifts.
+    /// The constants of the next one of some channels, with the shifts that are common to the channels where it has none of its own.
+    ///
+    /// # Safety
+    /// There is one of those that were asked for.
     #[inline(always)]
-    pub(crate) fn shared(&self, channel: Channel) -> Own {
-        let (spread, shift) = (self.spread as i32, self.shift as i32);
-        Own { origin: i32::MIN, below: channel.constant, spread, shift }
+    pub(crate) unsafe fn next(&self, channels: &mut Channels<'_>) -> (Channel, Own) {
+        // SAFETY: as the caller says.
+        let channel = unsafe { channels.next() };
+        let own = match self.is_own() {
+            // SAFETY: it was the last one.
+            true => unsafe { channels.own() },
+            false => {
+                let (spread, shift) = (self.spread as i32, self.shift as i32);
+                Own { origin: i32::MIN, below: channel.constant, spread, shift }
+            }
+        };
+        (channel, own)
+    }
+
+    /// Results of sums above and, in the second byte, below all steps.
+    // Only assembly asks for it.
+    #[allow(dead_code)]
+    #[inline(always)]
+    pub(crate) fn ends(&self) -> u32 {
+        u32::from(self.hi as u8) | u32::from(self.lo as u8) << 8
     }
 
     /// The constants of `count` channels; `None` where some are missing.

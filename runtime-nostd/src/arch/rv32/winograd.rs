@@ -44,13 +44,7 @@ impl<'a> Requantise for UpperRequant<'a> {
     #[inline(always)]
     unsafe fn next(&self, channels: &mut Channels<'a>) -> (Channel, Own) {
         // SAFETY: as the caller says.
-        let channel = unsafe { channels.next() };
-        let own = match self.is_own() {
-            // SAFETY: it was the last one.
-            true => unsafe { channels.own() },
-            false => self.shared(channel),
-        };
-        (channel, own)
+        unsafe { UpperRequant::next(self, channels) }
     }
 
     #[inline(always)]

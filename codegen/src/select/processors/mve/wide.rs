@@ -5,7 +5,7 @@
 use super::pack;
 use super::{is_direct, window_bytes, window_pixels};
 use crate::ir::{DType, Multiplier, Op, Rescale};
-use crate::requant::reachable;
+use crate::requant::{mantissa_of_16_bits, reachable};
 use crate::select::conv::Images;
 use crate::select::kernel::{self, Asked};
 use crate::select::shape::Shape as Sizes;
@@ -256,9 +256,7 @@ impl Form {
                 if !exact || by.value < 0 || !(-31..=-2).contains(&by.shift) {
                     return None;
                 }
-                let mantissa =
-                    if by.value < 0x7fff_0000 { by.value.wrapping_add(1 << 15) >> 16 } else { 0x7fff };
-                Some(vec![bias.try_into().ok()?, mantissa << 16, by.shift + 1])
+                Some(vec![bias.try_into().ok()?, mantissa_of_16_bits(*by) << 16, by.shift + 1])
             }
             Form::Long => Some(vec![bias as i32, (bias >> 32) as i32, by.value, by.shift]),
         }

@@ -68,7 +68,7 @@ impl<'a> State<'a> {
             apart: [0; 3],
             channel: core::ptr::null(),
             own: q.is_own().into(),
-            ends: u32::from(q.hi as u8) | u32::from(q.lo as u8) << 8,
+            ends: q.ends(),
             spread: q.spread,
             shift: q.shift,
             bytes: 4 * q.words,

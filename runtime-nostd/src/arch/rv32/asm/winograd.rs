@@ -141,6 +141,7 @@ struct State {
     filter: usize,
     /// Filters that are left.
     left: usize,
+    /// `kiln_result` reads `ends` where the state of other tiles has them.
     reserved: [usize; 3],
     /// Results of sums above and, in the second byte, below all steps.
     ends: u32,
@@ -154,13 +155,13 @@ pub(crate) fn finish(q: &UpperRequant<'_>, sums: &Sums<'_>) -> Option<()> {
     let (first, filters) = sums.filters::<4>()?;
     let channels = q.channels_from(first, filters)?;
     let mut state = State {
-        m: sums.m().as_ptr().wrapping_add(12),
-        pixels: sums.places.pixels().as_ptr().wrapping_add(12),
+        m: sums.m.as_ptr().wrapping_add(12),
+        pixels: sums.places.pixels.as_ptr().wrapping_add(12),
         channel: channels.as_ptr(),
         filter: first,
         left: filters,
         reserved: [0; 3],
-        ends: u32::from(q.hi as u8) | u32::from(q.lo as u8) << 8,
+        ends: q.ends(),
         spread: q.spread,
         shift: q.shift,
     };
