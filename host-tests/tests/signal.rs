@@ -530,14 +530,16 @@ fn refusals_say_why() {
     assert!(unknown.contains("custom operator"), "{unknown}");
 }
 
-/// Filters as text: cosines and sines of 33 frequencies of 64 numbers, times a window of Hann of so many taps.
-fn waves(taps: usize) -> String {
+/// Filters as text: cosines and sines of all frequencies of a transform of so many numbers, times a window of Hann of so many taps.
+fn waves(taps: usize, length: usize) -> String {
     let hann = |t: usize| 0.5 - 0.5 * (2.0 * PI * t as f64 / taps as f64).cos();
     let wave = |k: usize, function: fn(f64) -> f64, sign: f64| {
-        (0..taps).map(move |t| (sign * hann(t) * function(2.0 * PI * ((k * t) % 64) as f64 / 64.0)) as f32)
+        (0..taps).map(move |t| {
+            (sign * hann(t) * function(2.0 * PI * ((k * t) % length) as f64 / length as f64)) as f32
+        })
     };
-    let cosines = (0..33).flat_map(|k| wave(k, f64::cos, 1.0));
-    let sines = (0..33).flat_map(|k| wave(k, f64::sin, -1.0));
+    let cosines = (0..=length / 2).flat_map(|k| wave(k, f64::cos, 1.0));
+    let sines = (0..=length / 2).flat_map(|k| wave(k, f64::sin, -1.0));
     cosines.chain(sines).map(|w| format!("{w:?}")).collect::<Vec<_>>().join(", ")
 }
 
@@ -549,21 +551,29 @@ fn filters_that_are_waves_are_transforms() {
            input %signal: f32[1,1,200,1]
            input %rows: f32[3,50]
            input %stream: f32[1,100,1,1]
+           input %hundreds: f32[2,120]
+           input %picture: f32[1,6,10,1]
            const %w: f32[66,1,50,1] = [{fifty}]
            const %m: f32[66,50] = [{fifty}]
            const %v: f32[66,64,1,1] = [{whole}]
+           const %long: f32[122,120] = [{long}]
+           const %odd: f32[62,5,9,1] = [{odd}]
+           %e: f32[2,122] = dense(%hundreds, %long) {{rescale = real, clamp = -inf..=inf}}
+           %f: f32[1,2,2,62] = conv2d(%picture, %odd) {{window = [5, 9] stride [1, 1], groups = 1, rescale = real, clamp = -inf..=inf}}
            %a: f32[1,1,21,66] = conv2d(%signal, %w) {{window = [1, 50] stride [1, 10] pad [0, 0, 25, 25], groups = 1, rescale = real, clamp = -inf..=inf}}
            %b: f32[3,66] = dense(%rows, %m) {{rescale = real, clamp = -inf..=inf}}
            %c: f32[1,5,1,66] = conv2d(%stream, %v) {{window = [64, 1] stride [9, 1], groups = 1, rescale = real, clamp = -inf..=inf}}
            %d: f32[1,5,1,66] = mul(%c, %c) {{rescale = real, clamp = -inf..=inf}}
-           return %a, %b, %d
+           return %a, %b, %d, %e, %f
          }}",
-        fifty = waves(50),
-        whole = waves(64),
+        fifty = waves(50, 64),
+        whole = waves(64, 64),
+        long = waves(120, 120),
+        odd = waves(45, 60),
     ))
     .unwrap();
     let mut random = Random(5);
-    let case = [200, 150, 100].map(|count| {
+    let case = [200, 150, 100, 240, 60].map(|count| {
         let numbers: Vec<f32> = random.many(count, 16).into_iter().map(|v| v as f32 / 32768.0).collect();
         Data::from_f32(&numbers)
     });
@@ -571,7 +581,7 @@ fn filters_that_are_waves_are_transforms() {
         let options = Options { optimize, ..Options::default() };
         let compiled = compile_graph(graph.clone(), &options).unwrap();
         let kernels: Vec<&str> = compiled.program.calls.iter().map(|call| call.name()).collect();
-        assert_eq!(kernels.iter().filter(|&&name| name == "spectrum_f32").count(), 3, "{kernels:?}");
+        assert_eq!(kernels.iter().filter(|&&name| name == "spectrum_f32").count(), 5, "{kernels:?}");
         assert_generated_with(&options, &graph, &case, &PLACES);
     }
 }

@@ -117,13 +117,17 @@ pub struct ScaledWeights<'a> {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Waves<'a> {
-    /// Length of the transform: a power of two, at least 4.
+    /// Length of the transform: an even number, at least 4.
     pub length: usize,
     /// A factor for each tap, of which there are no more than the length.
     pub window: &'a [f32],
     /// What each filter's result is: 2·k the real part of frequency k, 2·k + 1 the imaginary part, −1 − v the opposite of v.
     pub parts: &'a [i16],
-    /// As [`rfft_f32`](crate::kernels::rfft_f32) has them.
+    /// Where each two of the numbers come before the first butterflies: an index of a complex number.
+    pub places: &'a [u16],
+    /// The radices of the butterflies, one after the other: 2, 3, 4 or 5. Their product is `length` / 2.
+    pub radices: &'a [u8],
+    /// The factors of all butterflies but the first: e^(−2πi·k·q / (w·r)) for radix r and the product w of the radices before it, with k from 0 to w − 1, and q from 1 to r − 1. Real and imaginary parts.
     pub twiddles: &'a [f32],
     /// As [`rfft_f32`](crate::kernels::rfft_f32) has them.
     pub halves: &'a [f32],

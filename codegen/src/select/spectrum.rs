@@ -18,6 +18,52 @@ const NEAR: f64 = 4e-6;
 const SHORTEST: usize = 16;
 const LONGEST: usize = 8192;
 
+/// The radices of butterflies, in the order in which they are computed: the first ones have no factors.
+const RADICES: [usize; 4] = [5, 4, 3, 2];
+
+/// The radices whose product is that number, if there are any.
+fn radices(n: usize) -> Option<Vec<u8>> {
+    let (mut left, mut all) = (n, Vec::new());
+    for radix in RADICES {
+        while left % radix == 0 {
+            left /= radix;
+            all.push(radix as u8);
+        }
+    }
+    (left == 1 && n > 1).then_some(all)
+}
+
+/// Where each of `n` complex numbers comes before the first butterflies: decimation in time.
+fn places(n: usize, radices: &[u8]) -> Vec<u16> {
+    let place = |index: usize| {
+        let (mut index, mut block, mut place) = (index, n, 0);
+        for &radix in radices.iter().rev() {
+            block /= usize::from(radix);
+            place += index % usize::from(radix) * block;
+            index /= usize::from(radix);
+        }
+        place as u16
+    };
+    (0..n).map(place).collect()
+}
+
+/// Factors of butterflies, but for the first ones: real and imaginary parts.
+fn twiddles(radices: &[u8]) -> Vec<f32> {
+    let (mut width, mut all) = (1, Vec::new());
+    for (at, &radix) in radices.iter().enumerate() {
+        let radix = usize::from(radix);
+        let factors = (0..width).flat_map(|k| (1..radix).map(move |q| k * q));
+        if at > 0 {
+            all.extend(factors.flat_map(|turn| {
+                let angle = -TAU * turn as f64 / (width * radix) as f64;
+                [angle.cos() as f32, angle.sin() as f32]
+            }));
+        }
+        width *= radix;
+    }
+    all
+}
+
 /// Filters that are waves.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Waves {
@@ -46,15 +92,23 @@ impl Waves {
     /// With that window.
     fn with_window(rows: &Rows<'_>, window: &[f64]) -> Option<Waves> {
         let most = window.iter().fold(0.0, |most: f64, w| most.max(*w));
-        let shortest = window.len().next_power_of_two().max(SHORTEST);
-        let mut lengths = (0..3).map(|double| shortest << double).filter(|&length| length <= LONGEST);
-        lengths.find_map(|length| {
+        let shortest = window.len().max(SHORTEST).next_multiple_of(2);
+        let lengths = (shortest..=LONGEST.min(4 * shortest.next_power_of_two())).step_by(2);
+        lengths.filter(|length| radices(length / 2).is_some()).find_map(|length| {
             // Of filters that are no waves, the first one shows it.
             let part = |o| part(&rows.row(o)?, window, length, most);
             let parts = (0..rows.filters).map(part).collect::<Option<Vec<i16>>>()?;
             let window = window.iter().map(|&w| w as f32).collect();
             Some(Waves { length, window, parts })
         })
+    }
+}
+
+impl Waves {
+    /// Cycles for one transform, about.
+    fn cycles(&self, filters: usize) -> u64 {
+        let length = self.length as u64;
+        8 * length * u64::from(length.ilog2()) + 10 * filters as u64
     }
 }
 
@@ -156,9 +210,7 @@ pub(super) fn find(asked: &Asked<'_>) -> Option<Choice> {
     }
     let weights = graph.const_data(node.operands[1])?;
     let waves = Waves::of(weights, shape.out_c)?;
-    // Some five instructions for each of the transform's operations.
-    let length = waves.length as u64;
-    let transform = 15 * length * u64::from(length.ilog2()) + 10 * shape.out_c as u64;
+    let transform = waves.cycles(shape.out_c);
     let pixels = (shape.images * shape.out_h * shape.out_w) as u64;
     if transform > weights.bytes().len() as u64 / 2 {
         return None;
@@ -193,11 +245,15 @@ impl kernel::Kernel for Spectrum {
 impl<'a> Selector<'a> {
     fn spectrum(&mut self, node: &'a Node, shape: &Shape, waves: &Waves) -> Selected {
         let length = waves.length;
+        let radices = radices(length / 2).unwrap_or_default();
+        let places: Vec<i16> = places(length / 2, &radices).into_iter().map(|place| place as i16).collect();
         let tables = [
             ("window", "WINDOW", Data::from_f32(&waves.window), Element::F32),
             ("parts", "PARTS", Data::from_i16(&waves.parts), Element::I16),
-            ("twiddles", "TWIDDLES", tables::twiddles(DType::F32, length, false), Element::F32),
+            ("places", "PLACES", Data::from_i16(&places), Element::U16),
+            ("twiddles", "TWIDDLES", Data::from_f32(&twiddles(&radices)), Element::F32),
             ("halves", "HALVES", tables::half_twiddles(DType::F32, length, false), Element::F32),
+            ("radices", "RADICES", Data::new(radices), Element::U8),
         ];
         let mut fields = vec![("length", int(length))];
         for (field, name, data, element) in tables {
@@ -244,9 +300,15 @@ mod tests {
 
     #[test]
     fn waves_are_found() {
-        for (length, taps, frequencies) in
-            [(64, 64, 0..33), (64, 50, 0..33), (64, 64, 3..20), (256, 256, 1..129)]
-        {
+        for (length, taps, frequencies) in [
+            (64, 64, 0..33),
+            (64, 50, 0..33),
+            (64, 64, 3..20),
+            (256, 256, 1..129),
+            (60, 60, 0..31),
+            (400, 400, 0..201),
+            (480, 399, 1..200),
+        ] {
             for sign in [1.0, -1.0] {
                 let (weights, filters) = basis(length, taps, frequencies.clone(), sign);
                 let waves = Waves::of(&Data::from_f32(&weights), filters).unwrap();
@@ -273,8 +335,8 @@ mod tests {
         let (mut weights, filters) = basis(64, 64, 0..33, -1.0);
         weights[1000] += 1e-4;
         assert_eq!(of(&weights, filters), None);
-        // Of 100 numbers: no power of two.
-        let (weights, filters) = basis(100, 100, 0..51, -1.0);
+        // Of 98 numbers: 7 is a factor.
+        let (weights, filters) = basis(98, 98, 0..50, -1.0);
         assert_eq!(of(&weights, filters), None);
         assert_eq!((of(&[0.0; 1024], 32), of(&[f32::NAN; 1024], 32)), (None, None));
         // Elements that stand alone are of any frequency, and one filter has another one.

@@ -407,8 +407,9 @@ impl<'a> Arg<'a> for Waves<'a> {
         let (layer, _) = d.layer.get();
         let size = layer.k_h.saturating_mul(layer.k_w).saturating_mul(layer.in_c);
         let length = size.checked_next_power_of_two().unwrap_or(4).max(4);
-        let (window, parts) = (Arg::draw(d), Arg::draw(d));
-        Waves { length: d.size(length), window, parts, twiddles: Arg::draw(d), halves: Arg::draw(d) }
+        let (window, parts, places) = (Arg::draw(d), Arg::draw(d), Arg::draw(d));
+        let (radices, twiddles, halves) = (Arg::draw(d), Arg::draw(d), Arg::draw(d));
+        Waves { length: d.size(length), window, parts, places, radices, twiddles, halves }
     }
 }
 

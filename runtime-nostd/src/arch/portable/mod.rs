@@ -14,6 +14,7 @@ pub(crate) mod fft;
 pub(crate) mod gather;
 pub(crate) mod int16;
 pub(crate) mod matmul;
+pub(crate) mod mixed;
 pub(crate) mod movement;
 pub(crate) mod normalise;
 pub(crate) mod packed;

@@ -1,7 +1,7 @@
 //! Spectra of windows of samples: convolutions and matrix products whose filters are waves.
 
 use super::conv::Patch;
-use super::fft::{place, spectrum};
+use super::mixed::spectrum;
 use crate::arch::extent::product_of;
 use crate::params::{Conv, Waves};
 use crate::rows::{Band, Rows};
@@ -25,15 +25,10 @@ pub fn spectrum_f32(
     y: Rows<'_, f32>,
     band: Band,
 ) {
-    let &Waves { length, window, parts, twiddles, halves } = waves;
+    let &Waves { length, window, parts, places, .. } = waves;
     let size = product_of([p.k_h, p.k_w, p.in_c]);
     let Some(work) = work.get(..length.saturating_add(2)) else { return };
-    if !length.is_power_of_two()
-        || length < 4
-        || size > length
-        || window.len() < size
-        || parts.len() < p.out_c
-    {
+    if size > length || window.len() < size || parts.len() < p.out_c {
         return;
     }
     let buffer = [const { Cell::new(0.0) }; GATHERED];
@@ -44,19 +39,30 @@ pub fn spectrum_f32(
         for (column, out) in out.chunks_exact(p.out_c.max(1)).take(p.out_w).enumerate() {
             let left = column.wrapping_mul(p.stride_w).wrapping_sub(p.pad_left);
             let patch = Patch { p, x, in_h, pad: 0.0, top, left, in_c: p.in_c, first_c: 0, size };
-            let mut tap = Taps { work, n: length >> 1, next: 0, at: 0 };
-            while tap.next < size {
-                let some = patch.part(tap.next, &buffer);
-                let window = window.get(tap.next..size).unwrap_or(&[]);
+            let mut taps = Taps { window, places, work, next: 0 };
+            // Rows that are taken as a whole lie side by side, as far as a ring goes.
+            let whole = p.k_w == p.in_w && left == 0 && p.dilation_w == 1;
+            while taps.next < size {
+                let row = top.wrapping_add(taps.next.checked_div(x.row_len()).unwrap_or(0));
+                let rows = size.saturating_sub(taps.next).checked_div(x.row_len()).unwrap_or(0);
+                let some = match whole && p.dilation_h == 1 && row < in_h && x.row_len() == p.in_w * p.in_c {
+                    true => x.rows_from(row, rows.min(in_h - row)).0.unwrap_or(&[]),
+                    false => patch.part(taps.next, &buffer),
+                };
                 if some.is_empty() {
                     return;
                 }
-                some.iter().zip(window).for_each(|(x, w)| tap.write(x.get() * w));
+                taps.write(some);
             }
-            while tap.next < length {
-                tap.write(0.0);
+            for place in places.get(size.div_ceil(2)..).unwrap_or(&[]) {
+                put(work, *place, 0, 0.0);
+                put(work, *place, 1, 0.0);
             }
-            spectrum(length, twiddles, halves, work);
+            if size % 2 == 1 {
+                let place = places.get(size >> 1).copied().unwrap_or(0);
+                put(work, place, 1, 0.0);
+            }
+            spectrum(waves, work);
             for (out, part) in out.iter().zip(parts) {
                 let part = *part;
                 let at = if part < 0 { !part } else { part };
@@ -67,25 +73,45 @@ pub fn spectrum_f32(
     }
 }
 
-/// Writes numbers where the transform wants them: two of them are the parts of a complex one.
+/// Writes taps, times their factors, where the transform wants them.
 struct Taps<'a> {
+    window: &'a [f32],
+    places: &'a [u16],
     work: &'a [Cell<f32>],
-    /// Complex numbers.
-    n: usize,
     next: usize,
-    /// Where the next one comes.
-    at: usize,
 }
 
 impl Taps<'_> {
     #[inline(always)]
-    fn write(&mut self, value: f32) {
+    fn write(&mut self, some: &[Cell<f32>]) {
+        let window = self.window.get(self.next..).unwrap_or(&[]);
+        let places = self.places.get(self.next >> 1..).unwrap_or(&[]);
         if self.next % 2 == 0 {
-            self.at = place(self.next >> 1, self.n).wrapping_mul(2);
+            for ((x, w), place) in some.chunks_exact(2).zip(window.chunks_exact(2)).zip(places) {
+                let at = usize::from(*place).wrapping_mul(2);
+                if let (Some([re, im]), [a, b], &[v, w]) =
+                    (self.work.get(at..).and_then(<[_]>::first_chunk), x, w)
+                {
+                    re.set(a.get() * v);
+                    im.set(b.get() * w);
+                }
+            }
         }
-        if let Some(cell) = self.work.get(self.at) {
-            cell.set(value);
+        // What is left of them, or all, has odd indices as well.
+        let done = if self.next % 2 == 0 { some.len() & !1 } else { 0 };
+        for (at, (x, w)) in some.iter().zip(window).enumerate().skip(done) {
+            let at = self.next.wrapping_add(at);
+            let place = self.places.get(at >> 1).copied().unwrap_or(0);
+            put(self.work, place, at % 2, x.get() * w);
         }
-        (self.next, self.at) = (self.next.wrapping_add(1), self.at.wrapping_add(1));
+        self.next = self.next.wrapping_add(some.len());
+    }
+}
+
+/// Writes a part of a complex number: the real one, 0, or the imaginary one, 1.
+#[inline(always)]
+fn put(work: &[Cell<f32>], place: u16, part: usize, value: f32) {
+    if let Some(cell) = work.get(usize::from(place).wrapping_mul(2).wrapping_add(part)) {
+        cell.set(value);
     }
 }
