@@ -13,6 +13,7 @@ pub mod requant;
 pub mod schedule;
 pub mod search;
 pub mod select;
+mod waves;
 
 pub use door::{compile_file, include_model, model_name, read_file, write_whole, Build};
 pub use kiln_front as front;

@@ -585,3 +585,44 @@ fn filters_that_are_waves_are_transforms() {
         assert_generated_with(&options, &graph, &case, &PLACES);
     }
 }
+
+/// Banks of filters whose weights stand in runs: of rows, of pixels, with a bias and a range.
+#[test]
+fn filter_banks_are_sparse() {
+    let triangles = |count: usize, channels: usize| {
+        let weight = move |(o, c): (usize, usize)| {
+            let centre = (o + 1) as f64 * channels as f64 / (count + 1) as f64;
+            (1.0 - (c as f64 - centre).abs() / 2.0).max(0.0) as f32
+        };
+        let all = (0..count).flat_map(|o| (0..channels).map(move |c| (o, c))).map(weight);
+        all.map(|w| format!("{w:?}")).collect::<Vec<_>>().join(", ")
+    };
+    let graph = Graph::parse(&format!(
+        "graph \"banks\" {{
+           input %rows: f32[3,65]
+           input %image: f32[1,4,2,80]
+           const %w: f32[7,65] = [{rows}]
+           const %v: f32[6,1,1,80] = [{pixels}]
+           const %bias: f32[6] = [0.5, -0.5, 0.25, 1.0, -100.0, 0.0]
+           %a: f32[3,7] = dense(%rows, %w) {{rescale = real, clamp = -inf..=inf}}
+           %b: f32[1,4,2,6] = conv2d(%image, %v, %bias) {{window = [1, 1] stride [1, 1], groups = 1, rescale = real, clamp = 0.0..=6.0}}
+           %c: f32[1,4,2,6] = mul(%b, %b) {{rescale = real, clamp = -inf..=inf}}
+           return %a, %c
+         }}",
+        rows = triangles(7, 65),
+        pixels = triangles(6, 80),
+    ))
+    .unwrap();
+    let mut random = Random(6);
+    let case = [195, 640].map(|count| {
+        let numbers: Vec<f32> = random.many(count, 16).into_iter().map(|v| v as f32 / 8192.0).collect();
+        Data::from_f32(&numbers)
+    });
+    for optimize in [Optimize::Speed, Optimize::Memory] {
+        let options = Options { optimize, ..Options::default() };
+        let compiled = compile_graph(graph.clone(), &options).unwrap();
+        let kernels: Vec<&str> = compiled.program.calls.iter().map(|call| call.name()).collect();
+        assert_eq!(kernels.iter().filter(|&&name| name == "banded_f32").count(), 2, "{kernels:?}");
+        assert_generated_with(&options, &graph, &case, &PLACES);
+    }
+}

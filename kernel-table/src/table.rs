@@ -349,6 +349,7 @@ macro_rules! kernel_table {
         Portable {
             DenseI8F32Dynamic = dense_i8_f32_dynamic(I8, I8) -> F32 { packed: DenseI8xi4F32Dynamic };
             DenseI8xi4F32Dynamic = dense_i8xi4_f32_dynamic(I8, I4) -> F32;
+            BandedF32 = banded_f32(F32, F32) -> F32;
             DenseF32 = dense_f32(F32, F32) -> F32 { packed: DenseF32xf16, in_bytes: DenseF32xi8, in_nibbles: DenseF32xi4 };
             DenseF32xf16 = dense_f32xf16(F32, F16) -> F32;
             DenseF32xi4 = dense_f32xi4(F32, I4) -> F32 { of_pixels: Conv2dF32xi4 };

@@ -119,7 +119,7 @@ pub struct ScaledWeights<'a> {
 pub struct Waves<'a> {
     /// Length of the transform: an even number, at least 4.
     pub length: usize,
-    /// A factor for each tap, of which there are no more than the length.
+    /// Half of a factor for each tap, of which there are no more than the length.
     pub window: &'a [f32],
     /// What each filter's result is: 2·k the real part of frequency k, 2·k + 1 the imaginary part, −1 − v the opposite of v.
     pub parts: &'a [i16],

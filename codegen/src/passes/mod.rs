@@ -6,7 +6,7 @@
 //! 2. `simplify` removes what does nothing, and `narrow_operands` what is there twice; `constant_gathers` has slices; `reciprocals` has products in place of quotients; `subtract_means` has one form of
 //!    normalisation in place of several, and `hard_swish` one op. That brings the partners of fusions together.
 //! 3. `cse` and `dce` leave one copy of what is used, so that the fusions see true use counts.
-//! 4. `fuse_pad` and `fuse_activation` make fewer, larger ops, and `merge_depthwise` one of several.
+//! 4. `fuse_pad` and `fuse_activation` make fewer, larger ops, and `merge_depthwise` and `spectra` one of several.
 //! 5. `constant_channels` finds channels that never change, now that activations are fused, and `dead_channels` removes them.
 //! 6. `sink_transposes`, `sink_reshapes`, `permute_dense`, `mean_of_transposed`, `sink_quantize`, `integer_states` and `turn_states` move ops to where there is less to do, or nothing: they count uses too.
 //! 7. `fold_scale` makes batch normalisations part of the layers before them.
@@ -61,6 +61,7 @@ pub mod simplify;
 pub mod sink_quantize;
 pub mod sink_reshapes;
 pub mod sink_transposes;
+pub mod spectra;
 pub mod subtract_means;
 #[cfg(test)]
 mod testing;
@@ -109,6 +110,7 @@ pub const REPEATED: &[Pass] = passes![
     fuse_pad,
     fuse_activation,
     merge_depthwise,
+    spectra,
     constant_channels,
     dead_channels,
     mean_of_transposed,

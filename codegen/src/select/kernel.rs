@@ -7,7 +7,7 @@
 use super::layer::{Fits, Gains, Layer, Proof};
 use super::packed::packing;
 use super::portable::{self, Portable};
-use super::{processors, spectrum, winograd, Packing, Selected, Selector};
+use super::{banded, processors, spectrum, winograd, Packing, Selected, Selector};
 use crate::ir::{Graph, Node, NodeId};
 use crate::requant::Form;
 use crate::{Optimize, Options};
@@ -148,8 +148,8 @@ impl Kernels {
 
 /// The cheapest kernel.
 fn choose(asked: &Asked<'_>) -> Choice {
-    if let Some(transform) = spectrum::find(asked) {
-        return transform;
+    if let Some(choice) = spectrum::find(asked).or_else(|| banded::find(asked)) {
+        return choice;
     }
     let core = asked.options.target().core();
     let cheaper = |best: Choice, next: Choice| if next.cycles <= best.cycles { next } else { best };

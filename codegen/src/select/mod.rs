@@ -14,6 +14,7 @@
 //! | `tables.rs` | tables that kernels read |
 //! | `program.rs` | the result, as data |
 
+mod banded;
 mod choose;
 mod computed;
 mod conv;

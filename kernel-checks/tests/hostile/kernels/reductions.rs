@@ -125,6 +125,7 @@ pub(super) const KERNELS: &[Fuzzed] = fuzzed! {
     rfft_i16,
     rfft_i32,
     spectrum_f32,
+    banded_f32,
     couple_f32,
     trees_f32,
     trees_least_f32,

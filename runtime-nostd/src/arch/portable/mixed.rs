@@ -9,7 +9,7 @@ use core::cell::Cell;
 /// A complex number: real and imaginary part.
 type Complex = (f32, f32);
 
-/// Half of the spectrum of `length` numbers: `length` / 2 + 1 complex ones. Each two of the numbers are where [`Waves::places`] says.
+/// Half of the spectrum of twice the `length` numbers: `length` / 2 + 1 complex ones. Each two of the numbers are where [`Waves::places`] says.
 #[inline(always)]
 pub(super) fn spectrum(waves: &Waves<'_>, y: &[Cell<f32>]) {
     let n = waves.length >> 1;
@@ -39,39 +39,38 @@ pub(super) fn spectrum(waves: &Waves<'_>, y: &[Cell<f32>]) {
 }
 
 /// Butterflies of `R` numbers, `width` complex numbers apart. `factors` has the R − 1 factors of each butterfly of a block; without any they are 1.
-#[inline(always)]
+#[inline(never)]
 fn stage<const R: usize>(
     z: &[Cell<f32>],
     width: usize,
     factors: &[f32],
     butterfly: impl Fn([Complex; R]) -> [Complex; R],
 ) {
-    let part = width.wrapping_mul(2).max(2);
-    for block in z.chunks_exact(part.wrapping_mul(R).max(1)) {
-        if factors.is_empty() {
-            // It is one butterfly.
+    if factors.is_empty() {
+        // Its numbers lie side by side.
+        for block in z.chunks_exact(2 * R) {
             let mut numbers = [(0.0, 0.0); R];
             numbers.iter_mut().zip(block.chunks_exact(2)).for_each(|(number, z)| *number = read(z));
             block.chunks_exact(2).zip(butterfly(numbers)).for_each(|(z, number)| write(z, number));
-            continue;
         }
-        let mut parts = [block; R];
-        for (to, part) in parts.iter_mut().zip(block.chunks_exact(part)) {
-            *to = part;
-        }
-        for (k, factors) in factors.chunks_exact(R.wrapping_sub(1).wrapping_mul(2).max(1)).enumerate() {
-            let at = k.wrapping_mul(2);
+        return;
+    }
+    let part = width.wrapping_mul(2).max(2);
+    for block in z.chunks_exact(part.wrapping_mul(R).max(1)) {
+        for (k, factors) in factors.chunks_exact(2 * R - 2).enumerate() {
+            let Some(block) = block.get(k.wrapping_mul(2)..) else { return };
+            let cells = |q: usize| block.get(part.wrapping_mul(q)..).and_then(<[_]>::first_chunk::<2>);
             let mut numbers = [(0.0, 0.0); R];
-            for (q, (number, part)) in numbers.iter_mut().zip(&parts).enumerate() {
-                let Some(z) = part.get(at..at.wrapping_add(2)) else { return };
+            for (q, number) in numbers.iter_mut().enumerate() {
+                let Some(z) = cells(q) else { return };
                 *number = read(z);
                 let factor = q.wrapping_sub(1).wrapping_mul(2);
                 if let Some(&[re, im]) = factors.get(factor..factor.wrapping_add(2)) {
                     *number = times(*number, (re, im));
                 }
             }
-            for (part, number) in parts.iter().zip(butterfly(numbers)) {
-                let Some(z) = part.get(at..at.wrapping_add(2)) else { return };
+            for (q, number) in butterfly(numbers).into_iter().enumerate() {
+                let Some(z) = cells(q) else { return };
                 write(z, number);
             }
         }
@@ -168,16 +167,16 @@ fn five([a, b, c, d, e]: [Complex; 5]) -> [Complex; 5] {
     ]
 }
 
-/// The spectrum of 2·`n` real numbers, from that of `n` complex ones. `halves` has e^(−πi·(k/n + 1/2)) for k from 1 to `n` / 2.
-#[inline(always)]
+/// The spectrum of 2·`n` real numbers, times two, from that of `n` complex ones. `halves` has e^(−πi·(k/n + 1/2)) for k from 1 to `n` / 2.
+#[inline(never)]
 fn split(n: usize, halves: &[f32], y: &[Cell<f32>]) {
     let (Some([re, im]), Some(rest)) = (y.first_chunk(), y.get(2..)) else { return };
     let (a, b) = (re.get(), im.get());
-    re.set(a + b);
+    re.set(2.0 * (a + b));
     im.set(0.0);
     let end = n.wrapping_sub(1).wrapping_mul(2);
     if let Some([re, im]) = rest.get(end..).and_then(|rest| rest.first_chunk()) {
-        re.set(a - b);
+        re.set(2.0 * (a - b));
         im.set(0.0);
     }
     let rest = rest.get(..end).unwrap_or(&[]);
@@ -188,7 +187,7 @@ fn split(n: usize, halves: &[f32], y: &[Cell<f32>]) {
             _ => return,
         };
         let (sum, turned) = ((a + c, b - d), times((a - c, b + d), turn));
-        write(low, (0.5 * (sum.0 + turned.0), 0.5 * (sum.1 + turned.1)));
-        write(high, (0.5 * (sum.0 - turned.0), 0.5 * (turned.1 - sum.1)));
+        write(low, plus(sum, turned));
+        write(high, (sum.0 - turned.0, turned.1 - sum.1));
     }
 }

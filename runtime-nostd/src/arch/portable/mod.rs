@@ -1,6 +1,7 @@
 //! Kernels for every machine. They stay simple: faster ones stand in the other folders of [`arch`](crate::arch) and equal these bit for bit.
 
 pub(crate) mod absorb;
+pub(crate) mod banded;
 pub(crate) mod classical;
 pub(crate) mod compare;
 pub(crate) mod computed;
@@ -39,9 +40,9 @@ mod weights;
 /// What generated code calls.
 pub(crate) mod kernels {
     pub use super::{
-        absorb::*, classical::*, compare::*, computed::*, conv::*, convert::*, dense::*, depthwise::*,
-        dynamic::*, elementwise::*, fft::*, gather::*, int16::*, matmul::*, movement::*, normalise::*,
-        packed::*, pool::*, recurrent::*, reduce::*, resize::*, scaled::*, sigmoid::*, signal::*, softmax::*,
-        spectrum::*, trees::*, unary::*,
+        absorb::*, banded::*, classical::*, compare::*, computed::*, conv::*, convert::*, dense::*,
+        depthwise::*, dynamic::*, elementwise::*, fft::*, gather::*, int16::*, matmul::*, movement::*,
+        normalise::*, packed::*, pool::*, recurrent::*, reduce::*, resize::*, scaled::*, sigmoid::*,
+        signal::*, softmax::*, spectrum::*, trees::*, unary::*,
     };
 }

@@ -12,7 +12,7 @@ const GATHERED: usize = 64;
 
 /// Convolution of floats whose filters are waves, without groups, by a Fourier transform of each pixel's taps. Padding reads as 0.
 ///
-/// With the taps x(t) of a pixel, in the order of a filter's weights, and X(k) = Σ window(t) · x(t) · e^(−2πi·k·t / length), result `o` is what `parts[o]` says: 2·k the real part of X(k), 2·k + 1 the
+/// With the taps x(t) of a pixel, in the order of a filter's weights, and X(k) = Σ 2 · window(t) · x(t) · e^(−2πi·k·t / length), result `o` is what `parts[o]` says: 2·k the real part of X(k), 2·k + 1 the
 /// imaginary part, and −1 − v the opposite of v.
 ///
 /// `work` has `length` + 2 elements. Nothing is written if something is missing.
@@ -82,29 +82,34 @@ struct Taps<'a> {
 }
 
 impl Taps<'_> {
-    #[inline(always)]
+    #[inline(never)]
     fn write(&mut self, some: &[Cell<f32>]) {
-        let window = self.window.get(self.next..).unwrap_or(&[]);
+        let odd = if self.next % 2 == 1 { 1 } else { 0 };
+        self.one(some.first().filter(|_| odd == 1));
+        let pairs = some.get(odd..).unwrap_or(&[]).chunks_exact(2);
+        let last = pairs.remainder().first();
+        let window = self.window.get(self.next..).unwrap_or(&[]).chunks_exact(2);
         let places = self.places.get(self.next >> 1..).unwrap_or(&[]);
-        if self.next % 2 == 0 {
-            for ((x, w), place) in some.chunks_exact(2).zip(window.chunks_exact(2)).zip(places) {
-                let at = usize::from(*place).wrapping_mul(2);
-                if let (Some([re, im]), [a, b], &[v, w]) =
-                    (self.work.get(at..).and_then(<[_]>::first_chunk), x, w)
-                {
-                    re.set(a.get() * v);
-                    im.set(b.get() * w);
-                }
+        for ((x, w), place) in pairs.zip(window).zip(places) {
+            let at = usize::from(*place).wrapping_mul(2);
+            let cells = self.work.get(at..at.wrapping_add(2));
+            if let (Some([re, im]), [a, b], &[v, w]) = (cells, x, w) {
+                re.set(a.get() * v);
+                im.set(b.get() * w);
             }
         }
-        // What is left of them, or all, has odd indices as well.
-        let done = if self.next % 2 == 0 { some.len() & !1 } else { 0 };
-        for (at, (x, w)) in some.iter().zip(window).enumerate().skip(done) {
-            let at = self.next.wrapping_add(at);
-            let place = self.places.get(at >> 1).copied().unwrap_or(0);
-            put(self.work, place, at % 2, x.get() * w);
+        self.next = self.next.wrapping_add(some.len().wrapping_sub(odd) & !1);
+        self.one(last);
+    }
+
+    /// The next tap, if there is one.
+    #[inline(always)]
+    fn one(&mut self, x: Option<&Cell<f32>>) {
+        let (place, window) = (self.places.get(self.next >> 1), self.window.get(self.next));
+        if let (Some(x), Some(place), Some(w)) = (x, place, window) {
+            put(self.work, *place, self.next % 2, x.get() * w);
+            self.next = self.next.wrapping_add(1);
         }
-        self.next = self.next.wrapping_add(some.len());
     }
 }
 

@@ -53,7 +53,7 @@ use crate::{Lowered, Read, Refusal, Summary};
 pub(crate) use call::{Host, Set};
 pub(crate) use control::{stacked, truth};
 pub(crate) use cx::NodeCx;
-pub(crate) use fourier::Transform;
+pub(crate) use fourier::{fitted, Transform};
 pub(crate) use functions::{exponential_less_one, log_of_more};
 pub(crate) use image::{computed_convolution, convolution, Axis};
 use kiln_ir::error::Error;
@@ -305,6 +305,7 @@ const FAMILIES: &[Operators] = &[
     conv::OPERATORS,
     einsum::OPERATORS,
     elementwise::OPERATORS,
+    fourier::OPERATORS,
     gather::OPERATORS,
     generate::OPERATORS,
     logic::OPERATORS,

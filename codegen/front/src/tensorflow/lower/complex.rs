@@ -2,7 +2,7 @@
 
 use super::slot::Slot;
 use super::{Cx, Lowered, Operators, Refusal, Slots};
-use crate::onnx::lower::Transform;
+use crate::onnx::lower::{fitted, Transform};
 use kiln_ir::{Binary, DType, Unary, ValueId};
 
 pub(super) const OPERATORS: Operators = &[
@@ -103,17 +103,6 @@ enum Kind {
     Real,
 }
 
-/// A length of an axis: what is beyond is cut off, and what is missing is 0.
-fn fitted(cx: &mut Cx<'_, '_, '_>, x: ValueId, axis: usize, length: usize) -> Lowered<ValueId> {
-    let dims = cx.dims(x);
-    if dims[axis] >= length {
-        return cx.part(x, axis, 0, length, 1);
-    }
-    let (before, mut after) = (vec![0; dims.len()], vec![0; dims.len()]);
-    after[axis] = length - dims[axis];
-    cx.padded(x, &before, &after, 0)
-}
-
 fn fourier<'p>(cx: &mut Cx<'_, '_, 'p>, kind: Kind, inverse: bool, count: usize) -> Results<'p> {
     let (mut re, mut im) = match cx.slot(0)? {
         Slot::Complex(re, im) => (re, Some(im)),
@@ -130,8 +119,8 @@ fn fourier<'p>(cx: &mut Cx<'_, '_, 'p>, kind: Kind, inverse: bool, count: usize)
     let last = rank - 1;
     for (&axis, &length) in axes.iter().zip(&lengths) {
         let own = if kind == Kind::Real && inverse && axis == last { length / 2 + 1 } else { length };
-        re = fitted(cx, re, axis, own)?;
-        im = im.map(|im| fitted(cx, im, axis, own)).transpose()?;
+        re = fitted(&mut cx.means, re, axis, own)?;
+        im = im.map(|im| fitted(&mut cx.means, im, axis, own)).transpose()?;
     }
     // A real transform begins with the axis of which it keeps one half; back, it ends with it.
     let mut order: Vec<(usize, usize)> = axes.into_iter().zip(lengths).collect();
