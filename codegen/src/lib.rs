@@ -6,6 +6,7 @@
 pub mod budget;
 mod door;
 pub mod emit;
+pub mod features;
 pub mod log;
 pub mod passes;
 pub mod plan;

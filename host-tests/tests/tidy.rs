@@ -78,7 +78,8 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("codegen/src/select", &["ir", "plan", "requant", "schedule"]),
     ("codegen/src/emit", &["ir", "schedule", "select"]),
     ("codegen/src/budget", &["ir", "schedule", "search", "select"]),
-    ("codegen/src/door", &["front", "ir"]),
+    ("codegen/src/features", &["ir"]),
+    ("codegen/src/door", &["features", "front", "ir"]),
     ("codegen/tools/src/write", &["ir"]),
     ("codegen/tools/src/quantize", &["ir", "interp", "passes", "requant", "verify"]),
     (
@@ -93,8 +94,8 @@ const ROOMS: &[(&str, &[&str])] = &[
 
 /// What a path may begin with: rooms, and crates that are rooms elsewhere.
 const NAMES: &[&str] = &[
-    "advice", "budget", "door", "emit", "front", "interp", "ir", "log", "passes", "plan", "quantize",
-    "report", "requant", "schedule", "search", "select", "verify", "write",
+    "advice", "budget", "door", "emit", "features", "front", "interp", "ir", "log", "passes", "plan",
+    "quantize", "report", "requant", "schedule", "search", "select", "verify", "write",
 ];
 
 /// The rooms that code names: in paths from a crate's root, also in lists behind it.

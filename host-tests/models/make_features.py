@@ -1,0 +1,305 @@
+#!/usr/bin/env python3
+"""Audio features as librosa, torchaudio (also its Kaldi), TensorFlow and python_speech_features compute them.
+
+    python3.11 -m venv venv
+    venv/bin/pip install librosa==0.11.0 torch==2.11.0 torchaudio==2.11.0 python_speech_features==0.6 tensorflow-cpu==2.21.0
+    venv/bin/python make_features.py
+
+writes features/cases.json, whose cases each have a `spec` in the form that kiln::features! takes, and features/golden.npz: `signal`, samples of i16, and
+for each case `case_<n>`, the first frames of the signal and one in its middle: those that `frames` of the case names. With arguments, only the cases of those packages are made
+anew, for which not all packages have to be in one environment.
+"""
+import json
+import pathlib
+import sys
+
+import numpy as np
+
+FOLDER = pathlib.Path(__file__).parent / "features"
+FRAMES = [0, 1, 2, 7]
+COUNT = 9000
+
+
+def sound():
+    """Tones that glide, over noise that is not white."""
+    random = np.random.default_rng(25)
+    t = np.arange(COUNT) / 16000
+    glide = np.sin(2 * np.pi * (150 * t + 2500 * t * t)) + 0.5 * np.sin(2 * np.pi * (4200 * t - 3000 * t * t))
+    noise = np.convolve(random.normal(size=COUNT), [1, 0.7, 0.3], "same")
+    return np.round(9000 * glide * (0.3 + t) + 700 * noise + 90).astype(np.int16)
+
+
+def value(value):
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return json.dumps(value)
+
+
+def librosa_features(x, rate, spec):
+    import librosa
+
+    n_fft, win = spec.get("n_fft", 2048), spec.get("win_length")
+    own = dict(
+        sr=rate, n_fft=n_fft, hop_length=spec.get("hop", 512), win_length=win, center=spec.get("center", True),
+        pad_mode=spec.get("pad_mode", "constant"), power=float(spec.get("power", 2)),
+    )
+    name = {"rectangular": "boxcar"}.get(spec.get("window", "hann"), spec.get("window", "hann"))
+    length = win or n_fft
+    own["window"] = librosa.filters.get_window(name, length, fftbins=spec.get("periodic", True))
+    if spec.get("output") == "spectrum":
+        stft = {key: given for key, given in own.items() if key not in ("sr", "power")}
+        s = np.abs(librosa.stft(x, **stft)) ** own["power"]
+    else:
+        norm = {"slaney": "slaney", "none": None}[spec.get("mel_norm", "slaney")]
+        s = librosa.feature.melspectrogram(
+            y=x, n_mels=spec.get("n_mels", 128), fmin=spec.get("f_min", 0.0), fmax=spec.get("f_max"),
+            htk=spec.get("mel_scale") == "htk", norm=norm, **own,
+        )
+    mfcc = spec.get("output") == "mfcc" or "n_mfcc" in spec
+    log = spec.get("log", "db" if mfcc else "none")
+    if log == "db" and own["power"] == 1:
+        s = librosa.amplitude_to_db(s, ref=1.0, amin=spec.get("log_floor", 1e-5), top_db=None)
+    elif log == "db":
+        s = librosa.power_to_db(s, ref=1.0, amin=spec.get("log_floor", 1e-10), top_db=None)
+    elif log == "natural":
+        s = np.log(np.maximum(s + spec.get("log_offset", 0.0), spec.get("log_floor", 0.0)))
+    elif log == "log10":
+        s = np.log10(np.maximum(s + spec.get("log_offset", 0.0), spec.get("log_floor", 0.0)))
+    if mfcc:
+        s = librosa.feature.mfcc(S=s, n_mfcc=spec.get("n_mfcc", 20), lifter=spec.get("lifter", 0))
+    return s.T
+
+
+def torchaudio_features(x, rate, spec):
+    import torch
+    import torchaudio
+
+    windows = {"hann": torch.hann_window, "hamming": torch.hamming_window, "blackman": torch.blackman_window}
+    make = windows.get(spec.get("window", "hann"), lambda n, **_: torch.ones(n))
+    n_fft = spec.get("n_fft", 400)
+    win = spec.get("win_length", n_fft)
+    normalized = spec.get("normalized", "none")
+    own = dict(
+        n_fft=n_fft, win_length=win, hop_length=spec.get("hop", win // 2), power=float(spec.get("power", 2)),
+        window_fn=lambda n: make(n, periodic=spec.get("periodic", True)), center=spec.get("center", True),
+        pad_mode=spec.get("pad_mode", "reflect"), normalized=False if normalized == "none" else normalized,
+    )
+    mel = dict(
+        n_mels=spec.get("n_mels", 128), f_min=float(spec.get("f_min", 0)), f_max=spec.get("f_max"),
+        norm="slaney" if spec.get("mel_norm") == "slaney" else None, mel_scale=spec.get("mel_scale", "htk"),
+    )
+    x = torch.from_numpy(x)
+    if spec.get("preemphasis"):
+        x = torchaudio.functional.preemphasis(x, spec["preemphasis"])
+    log = spec.get("log")
+    if "n_mfcc" in spec or spec.get("output") == "mfcc":
+        mfcc = torchaudio.transforms.MFCC(rate, spec.get("n_mfcc", 40), log_mels=log == "natural", melkwargs={**own, **mel})
+        mfcc.amplitude_to_DB.top_db = None
+        return mfcc(x).numpy().T
+    if spec.get("output") == "spectrum":
+        s = torchaudio.transforms.Spectrogram(**own)(x)
+    else:
+        s = torchaudio.transforms.MelSpectrogram(rate, **own, **mel)(x)
+    if log == "db":
+        s = torchaudio.transforms.AmplitudeToDB("power" if own["power"] == 2 else "magnitude")(s)
+    elif log == "natural":
+        s = torch.log(s + spec.get("log_offset", 1e-6))
+    return s.numpy().T
+
+
+def kaldi_features(x, rate, spec):
+    import torch
+    import torchaudio.compliance.kaldi as kaldi
+
+    x = torch.from_numpy(x)[None]
+    ms = lambda key, default: spec[key] * 1000 / rate if key in spec else default
+    own = dict(
+        sample_frequency=float(rate), frame_length=ms("win_length", 25.0), frame_shift=ms("hop", 10.0),
+        window_type={"hann": "hanning"}.get(spec.get("window", "povey"), spec.get("window", "povey")),
+        remove_dc_offset=spec.get("remove_dc", True), preemphasis_coefficient=spec.get("preemphasis", 0.97),
+        use_energy=spec.get("energy", False), num_mel_bins=spec.get("n_mels", 23), low_freq=float(spec.get("f_min", 20)),
+        high_freq=float(spec.get("f_max", 0)), round_to_power_of_two="n_fft" not in spec, dither=0.0,
+    )
+    if "n_mfcc" in spec or spec.get("output") == "mfcc":
+        return kaldi.mfcc(x, num_ceps=spec.get("n_mfcc", 13), cepstral_lifter=spec.get("lifter", 22.0), **own).numpy()
+    return kaldi.fbank(x, use_log_fbank=spec.get("log", "natural") != "none", use_power=spec.get("power", 2) == 2, **own).numpy()
+
+
+def tensorflow_features(x, rate, spec):
+    import tensorflow as tf
+
+    windows = {"hann": tf.signal.hann_window, "hamming": tf.signal.hamming_window}
+    make = windows.get(spec.get("window", "hann"), lambda n, dtype: tf.ones(n, dtype))
+    window = lambda n, dtype: make(n, periodic=spec.get("periodic", True), dtype=dtype) if "window" not in spec or spec["window"] in windows else make(n, dtype)
+    s = tf.abs(tf.signal.stft(x, spec["win_length"], spec["hop"], spec.get("n_fft"), window))
+    if spec.get("power") == 2:
+        s = s ** 2
+    if spec.get("output") != "spectrum":
+        weights = tf.signal.linear_to_mel_weight_matrix(
+            spec.get("n_mels", 20), s.shape[-1], rate, float(spec.get("f_min", 125)), float(spec.get("f_max", 3800)))
+        s = tf.tensordot(s, weights, 1)
+    mfcc = "n_mfcc" in spec
+    if spec.get("log", "natural" if mfcc else "none") == "natural":
+        s = tf.math.log(s + spec.get("log_offset", 1e-6))
+    if mfcc:
+        s = tf.signal.mfccs_from_log_mel_spectrograms(s)[..., :spec["n_mfcc"]]
+    return s.numpy()
+
+
+def psf_features(x, rate, spec):
+    import python_speech_features as psf
+
+    windows = {"hann": np.hanning, "hamming": np.hamming, "blackman": np.blackman, "rectangular": lambda n: np.ones(n)}
+    win = spec["win_length"] / rate if "win_length" in spec else 0.025
+    hop = spec["hop"] / rate if "hop" in spec else 0.01
+    own = dict(
+        samplerate=rate, winlen=win, winstep=hop, nfilt=spec.get("n_mels", 26), lowfreq=spec.get("f_min", 0),
+        highfreq=spec.get("f_max"), preemph=spec.get("preemphasis", 0.97), winfunc=windows[spec.get("window", "rectangular")],
+    )
+    own["nfft"] = spec.get("n_fft", 512)
+    if "n_mfcc" in spec or spec.get("output") == "mfcc":
+        return psf.mfcc(x, numcep=spec.get("n_mfcc", 13), ceplifter=spec.get("lifter", 22), appendEnergy=spec.get("energy", True), **own)
+    if spec.get("log") == "none":
+        return psf.fbank(x, **own)[0]
+    own.pop("winfunc")
+    return psf.logfbank(x, **own)
+
+
+PACKAGES = {
+    "librosa": librosa_features,
+    "torchaudio": torchaudio_features,
+    "kaldi": kaldi_features,
+    "tf.signal": tensorflow_features,
+    "python_speech_features": psf_features,
+}
+
+SPECS = {
+    "librosa": [
+        dict(sample_rate=22050),
+        dict(output="mfcc", sample_rate=22050),
+        dict(n_fft=512, hop=160, n_mels=40),
+        dict(n_fft=512, hop=160, n_mels=40, log="db"),
+        dict(n_fft=512, hop=160, n_mels=40, log="natural", log_offset=1e-6),
+        dict(n_fft=512, hop=160, n_mels=40, log="log10", log_floor=1e-10),
+        dict(n_fft=512, hop=160, n_mels=40, log="db", center=False),
+        dict(n_fft=512, hop=160, n_mels=40, log="db", pad_mode="reflect"),
+        dict(n_fft=512, win_length=400, hop=160, n_mels=40, log="db"),
+        dict(n_fft=512, win_length=400, hop=160, n_mels=40, log="db", center=False),
+        dict(n_fft=512, win_length=400, hop=160, n_mels=40, log="db", pad_mode="reflect"),
+        dict(n_fft=512, win_length=480, hop=320, n_mels=40, window="hamming", log="db"),
+        dict(n_fft=512, hop=160, n_mels=40, window="blackman", log="db"),
+        dict(n_fft=512, hop=160, n_mels=40, window="rectangular", log="db"),
+        dict(n_fft=512, hop=160, n_mels=40, periodic=False, log="db"),
+        dict(n_fft=512, hop=160, n_mels=40, mel_scale="htk", log="db"),
+        dict(n_fft=512, hop=160, n_mels=40, mel_scale="htk", mel_norm="none", log="db"),
+        dict(n_fft=512, hop=160, n_mels=40, mel_norm="none"),
+        dict(n_fft=512, hop=160, n_mels=64, f_min=60.0, f_max=7600.0, log="db"),
+        dict(n_fft=512, hop=160, n_mels=40, power=1),
+        dict(n_fft=512, hop=160, n_mels=40, power=1, log="db"),
+        dict(n_fft=1024, hop=256, n_mels=64, log="db"),
+        dict(n_fft=640, hop=320, n_mels=40, log="db"),
+        dict(n_fft=400, hop=160, n_mels=80, log="log10", log_floor=1e-10, pad_mode="reflect"),
+        dict(n_fft=256, hop=64, output="spectrum"),
+        dict(n_fft=256, hop=64, output="spectrum", power=1, log="db"),
+        dict(n_fft=512, hop=160, n_mels=40, n_mfcc=13),
+        dict(n_fft=512, hop=160, n_mels=40, n_mfcc=13, lifter=22),
+        dict(n_fft=512, hop=800, n_mels=20, n_mfcc=20, f_min=20.0, f_max=4000.0),
+    ],
+    "torchaudio": [
+        dict(),
+        dict(output="mfcc"),
+        dict(n_fft=512, hop=160, n_mels=40),
+        dict(n_fft=512, win_length=400, hop=160, n_mels=40, log="db"),
+        dict(n_fft=512, win_length=400, hop=160, n_mels=40, log="natural"),
+        dict(n_fft=512, win_length=400, hop=160, n_mels=40, log="db", center=False),
+        dict(n_fft=512, hop=160, n_mels=40, log="db", pad_mode="constant"),
+        dict(n_fft=512, hop=160, n_mels=40, mel_scale="slaney", mel_norm="slaney", log="db"),
+        dict(n_fft=512, hop=160, n_mels=40, mel_norm="slaney"),
+        dict(n_fft=512, win_length=400, hop=160, n_mels=40, normalized="window", log="db"),
+        dict(n_fft=512, win_length=400, hop=160, n_mels=40, normalized="frame_length"),
+        dict(n_fft=512, hop=256, n_mels=64, window="hamming", f_min=50.0, f_max=7000.0, log="db"),
+        dict(n_fft=512, hop=256, n_mels=40, window="blackman", periodic=False, log="db"),
+        dict(n_fft=512, hop=160, n_mels=40, power=1, log="db"),
+        dict(n_fft=512, hop=160, n_mels=40, pad_mode="constant", preemphasis=0.97, log="db"),
+        dict(n_fft=256, hop=128, output="spectrum"),
+        dict(n_fft=480, hop=160, n_mels=40, n_mfcc=13),
+        dict(n_fft=512, hop=160, n_mels=40, n_mfcc=10, log="natural"),
+    ],
+    "kaldi": [
+        dict(),
+        dict(output="mfcc"),
+        dict(n_mels=80),
+        dict(n_mels=40, full_scale=1.0),
+        dict(n_mels=40, window="hamming"),
+        dict(n_mels=40, window="hann", preemphasis=0.0),
+        dict(n_mels=40, window="rectangular", remove_dc=False),
+        dict(n_mels=40, window="blackman", f_min=60.0, f_max=7600.0),
+        dict(n_mels=40, power=1),
+        dict(n_mels=40, log="none"),
+        dict(n_mels=40, energy=True),
+        dict(n_mels=40, win_length=480, hop=320),
+        dict(n_mels=40, n_fft=400),
+        dict(sample_rate=8000, n_mels=23),
+        dict(n_mels=40, n_mfcc=20, lifter=0.0),
+        dict(n_mfcc=13, energy=True),
+        dict(n_mfcc=13, energy=True, full_scale=1.0),
+    ],
+    "tf.signal": [
+        dict(win_length=480, hop=160),
+        dict(win_length=480, hop=160, n_mels=40, f_min=20.0, f_max=4000.0, log="natural"),
+        dict(win_length=640, hop=320, n_mels=40, f_max=7600.0, log="natural"),
+        dict(win_length=256, hop=128, output="spectrum"),
+        dict(win_length=255, hop=128, output="spectrum"),
+        dict(win_length=400, n_fft=512, hop=160, n_mels=64, power=2, log="natural", log_offset=1e-3),
+        dict(win_length=400, n_fft=400, hop=160, n_mels=20),
+        dict(win_length=480, hop=320, n_mels=40, window="hamming", log="natural"),
+        dict(win_length=480, hop=320, n_mels=40, periodic=False, log="natural"),
+        dict(win_length=480, hop=320, n_mels=40, window="rectangular"),
+        dict(win_length=1024, hop=256, n_mels=80, f_min=80.0, f_max=7600.0, n_mfcc=13),
+        dict(win_length=640, hop=320, n_mels=40, f_min=20.0, f_max=4000.0, n_mfcc=10),
+    ],
+    "python_speech_features": [
+        dict(),
+        dict(output="mfcc"),
+        dict(log="none"),
+        dict(n_mels=40, n_fft=512),
+        dict(n_mels=40, n_fft=512, preemphasis=0.0),
+        dict(n_mels=20, f_min=300, f_max=6000, win_length=480, hop=320),
+        dict(n_mfcc=13, window="hamming"),
+        dict(n_mfcc=13, window="hann", energy=False),
+        dict(n_mfcc=20, n_mels=40, lifter=0),
+        dict(sample_rate=8000, n_mfcc=13),
+        dict(log="none", full_scale=1.0),
+        dict(n_mels=32, n_fft=1024, win_length=800, hop=400),
+    ],
+}
+
+
+def main(packages):
+    FOLDER.mkdir(exist_ok=True)
+    file = FOLDER / "golden.npz"
+    arrays = dict(np.load(file)) if file.exists() else {}
+    signal = sound()
+    cases, golden = [], {"signal": signal}
+    for like, specs in SPECS.items():
+        for spec in specs:
+            rate = spec.get("sample_rate", 16000)
+            spec = {"like": like, "sample_rate": rate, **spec}
+            text = ", ".join(f"{key} = {value(given)}" for key, given in spec.items())
+            name = f"case_{len(cases)}"
+            if not packages or like in packages:
+                default = 32768.0 if like in ("kaldi", "python_speech_features") else 1.0
+                x = (signal * (spec.get("full_scale", default) / 32768)).astype(np.float32)
+                features = np.asarray(PACKAGES[like](x, rate, spec), np.float32)
+                frames = [frame for frame in FRAMES if frame < len(features)]
+                arrays[name] = features[frames]
+                print(text, features.shape)
+            golden[name] = arrays[name]
+            cases.append({"spec": text, "frames": FRAMES[:len(arrays[name])]})
+    np.savez_compressed(file, **golden)
+    lines = ",\n".join(json.dumps(case) for case in cases)
+    (FOLDER / "cases.json").write_text(f"[\n{lines}\n]\n")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
