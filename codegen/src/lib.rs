@@ -174,6 +174,10 @@ fn rewritten(
     if options.io == Io::Quantized && passes::quantized_io::run(&mut graph) {
         verify::after_stage("pass quantized_io", &graph)?;
     }
+    if let Some(features) = &options.features {
+        features::Features::of_text(features)?.in_front_of(&mut graph)?;
+        verify::after_stage("features", &graph)?;
+    }
     Ok((graph, drift))
 }
 

@@ -64,6 +64,9 @@ pub(super) struct ModelArgs {
     /// How the input is given: whole, row by row (`push_row`), or as a sliding window of rows (`slide`)
     #[arg(long, value_name = "HOW", default_value = "whole", value_parser = ["whole", "rows", "sliding"])]
     input: String,
+    /// Audio features in front of the model, so that its input is samples, e.g. "librosa, sample_rate = 16000, n_fft = 512, hop = 160, n_mels = 40"
+    #[arg(long, value_name = "FEATURES")]
+    features: Option<String>,
     #[command(flatten)]
     interface: InterfaceArgs,
     /// The function that computes a custom operator; repeatable
@@ -139,6 +142,7 @@ impl ModelArgs {
         }
         let optional = [
             ("name", &self.name),
+            ("features", &self.features),
             ("ram", &self.ram),
             ("flash", &self.flash),
             ("fast_ram", &self.fast_ram),

@@ -203,7 +203,7 @@ op_table! {
     Select "select" (3..=3) {} where { shapes: shapes::broadcast, types: types::select }
     /// The same numbers as elements of another type: floats are rounded towards zero and saturate, wider integers lose their high bits,
     /// and all that is not 0 is true. Stored values count as plain numbers.
-    Cast "cast" (1..=1) {} where { shapes: shapes::same, types: types::any }
+    Cast "cast" (1..=1) {} where { shapes: shapes::same, types: types::any, rows: Rows::Same }
     /// 1 / (1 + exp(−x)). On `i16`: interpolated in TFLite's table of σ. On `i8`: exact function of the dequantised value, rounded as TFLite's tables and fixed point do.
     Logistic "logistic" (1..=1) {} where {
         shapes: shapes::same,
@@ -450,7 +450,11 @@ op_table! {
         begin: Vec<usize>,
         /// Step, per axis; not 0.
         step: Vec<i64>,
-    } where { shapes: |o, y| shapes::slice(begin, step, o, y), types: types::stored }
+    } where {
+        shapes: |o, y| shapes::slice(begin, step, o, y),
+        types: types::stored,
+        rows: if begin.len() > 2 && begin[1] == 0 && step.get(1) == Some(&1) { Rows::Part } else { Rows::All },
+    }
     /// Result axis `i` is operand axis `perm[i]`.
     Transpose "transpose" (1..=1) {
         /// A permutation of the axes.

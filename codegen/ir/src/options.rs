@@ -255,6 +255,8 @@ pub struct Options {
     pub qdq_drift: Option<u32>,
     /// Which bits floats have.
     pub float: Float,
+    /// Audio features in front of the model, as `kiln_codegen::features` reads them: the input is samples then.
+    pub features: Option<String>,
     /// Sizes of inputs that the model file leaves open.
     pub input_shapes: Vec<InputShape>,
     /// Inputs and outputs of ONNX models, by name, that are channel-last: [n, h, w, c] where the file has [n, c, h, w].
@@ -275,7 +277,7 @@ pub struct Options {
 
 impl Options {
     /// Every option that a user sets by name.
-    pub const NAMES: [&'static str; 20] = [
+    pub const NAMES: [&'static str; 21] = [
         "name",
         "optimize",
         "flash",
@@ -289,6 +291,7 @@ impl Options {
         "qdq",
         "qdq_drift",
         "float",
+        "features",
         "input_shape",
         "channels_last",
         "state",
@@ -379,6 +382,7 @@ impl Options {
             "qdq" => self.qdq = value.parse()?,
             "qdq_drift" => self.qdq_drift = Some(parse_steps(value)?),
             "float" => self.float = value.parse()?,
+            "features" => self.features = Some(value.into()),
             "input_shape" => self.input_shapes.push(value.parse()?),
             "channels_last" => self.channels_last.push(value.into()),
             "state" => self.states.push(value.parse()?),

@@ -22,7 +22,7 @@ pub enum Rows<'o> {
     All,
     /// The one of the same index.
     Same,
-    /// The one of the same index, as a part of the row.
+    /// The one of the same index: a part of it, or as a part of the row.
     Part,
     /// Those of the first operand, an image, that the window touches.
     Window(&'o Window),

@@ -231,6 +231,12 @@ impl Build {
         Ok(self)
     }
 
+    /// Audio features in front of the model, such as `"librosa, sample_rate = 16000, n_fft = 512, hop = 160, n_mels = 40"`: the input is samples.
+    pub fn features(mut self, features: &str) -> Self {
+        self.options.features = Some(features.into());
+        self
+    }
+
     /// How many threads of a host may compute a step together, at most, of those that help a `kiln::Crew`: on a microcontroller two cores. For whole inputs. The model has `invoke_on`. From 1 to 64; what is beyond is the
     /// next of them.
     pub fn cores(mut self, cores: usize) -> Self {

@@ -1,18 +1,28 @@
-//! The graph of a frame: samples in, features out.
+//! The graph of frames: samples in, features out.
 
 use super::{filters, Features, Like, Mel};
-use kiln_ir::{AddRescale, Binary, Clamp, DType, Data, Graph, Op, Reduction, Rescale, Type, Unary, ValueId};
+use kiln_ir::{
+    AddRescale, Binary, Clamp, DType, Data, Graph, Op, Padding, Reduction, Rescale, Type, Unary, ValueId,
+    Window,
+};
 use std::ops::Range;
 
 impl Features {
     /// The graph that computes the features of one frame, \[1, [`length`](Features::length)\] to \[1, [`count`](Features::count)\].
     pub fn graph(&self, name: &str) -> Graph {
         let mut graph = Graph::new(name);
-        let input = graph.add_input("samples", Type::plain(self.samples, &[1, self.length()]));
-        let mut frame = Frame { graph };
+        let samples = graph.add_input("samples", Type::plain(self.samples, &[1, self.length()]));
+        let mut frames = Frames { graph: &mut graph, lead: vec![1], hop: None };
+        let features = self.of_samples(&mut frames, samples);
+        graph.outputs.push(features);
+        graph
+    }
+
+    /// The features of the frames of some samples.
+    pub(super) fn of_samples(&self, frame: &mut Frames<'_>, samples: ValueId) -> ValueId {
         let samples = match self.samples {
-            DType::F32 => input,
-            _ => frame.like(Op::Cast {}, &[input], input),
+            DType::F32 => samples,
+            _ => frame.cast(samples),
         };
         let samples = match self.remove_dc {
             true => frame.less_mean(samples),
@@ -20,29 +30,29 @@ impl Features {
         };
         let raw = samples;
         let samples = match self.preemphasis > 0.0 {
-            true => self.emphasised(&mut frame, samples),
+            true => self.emphasised(frame, samples),
             false => samples,
         };
         let filters = self.mel.as_ref().map(|mel| mel.filters(self.rate, self.n_fft));
         // Of frequencies that no band has, nothing is computed.
         let of_spectrum = self.energy && self.like == Like::PythonSpeechFeatures;
         let bins = filters.as_ref().filter(|_| !of_spectrum).map_or(0..self.n_fft / 2 + 1, |rows| used(rows));
-        let spectrum = self.spectrum(&mut frame, samples, bins.clone());
+        let spectrum = self.spectrum(frame, samples, bins.clone());
         let energy = self.energy.then(|| match of_spectrum {
             true => {
                 let sum = frame.sum(spectrum);
                 frame.log(sum, f64::EPSILON)
             }
-            false => self.energy_of(&mut frame, raw),
+            false => self.energy_of(frame, raw),
         });
         let mut features = spectrum;
         if let Some(filters) = &filters {
             let rows: Vec<&[f64]> = filters.iter().filter_map(|row| row.get(bins.clone())).collect();
             features = frame.dense(features, &rows, "mel");
         }
-        features = self.logarithms(&mut frame, features);
+        features = self.logarithms(frame, features);
         if let Some(mel) = &self.mel {
-            features = self.cepstrum(&mut frame, features, mel);
+            features = self.cepstrum(frame, features, mel);
         }
         if let Some(energy) = energy {
             // Of a cepstrum, it takes the place of the first coefficient.
@@ -51,8 +61,7 @@ impl Features {
             }
             features = frame.concat(&[energy, features], self.count());
         }
-        frame.graph.outputs.push(features);
-        frame.graph
+        features
     }
 
     /// What an integer sample is multiplied by.
@@ -64,7 +73,10 @@ impl Features {
     }
 
     /// x(t) − c·x(t − 1), as long as the window.
-    fn emphasised(&self, frame: &mut Frame, samples: ValueId) -> ValueId {
+    fn emphasised(&self, frame: &mut Frames<'_>, samples: ValueId) -> ValueId {
+        if frame.hop.is_some() {
+            return frame.signal(samples, &[-self.preemphasis as f32, 1.0], 1, 1, "preemphasis");
+        }
         let (at, before) = match self.takes_sample_before() {
             true => (frame.slice(samples, 1, self.win_length), frame.slice(samples, 0, self.win_length)),
             // In front of the first sample of each frame stands that sample.
@@ -79,11 +91,14 @@ impl Features {
     }
 
     /// Powers or magnitudes of some frequencies.
-    fn spectrum(&self, frame: &mut Frame, samples: ValueId, bins: Range<usize>) -> ValueId {
+    fn spectrum(&self, frame: &mut Frames<'_>, samples: ValueId, bins: Range<usize>) -> ValueId {
         let count = bins.len();
         let scaled: Vec<f64> = self.window.iter().map(|w| w * self.scale()).collect();
         let waves = filters::waves(&scaled, self.n_fft, bins);
-        let transform = frame.layer(samples, &waves, 2 * count, "transform");
+        let transform = match frame.hop {
+            Some(hop) => frame.signal(samples, &waves, 2 * count, hop, "transform"),
+            None => frame.layer(samples, &waves, 2 * count, "transform"),
+        };
         let squares = frame.unary(Unary::Square, transform);
         let (re, im) = (frame.slice(squares, 0, count), frame.slice(squares, count, count));
         let add = Op::Add { rescale: AddRescale::Real, clamp: Clamp::NO_FLOAT };
@@ -95,7 +110,7 @@ impl Features {
     }
 
     /// Kaldi's energy of a frame, which is at least 1.
-    fn energy_of(&self, frame: &mut Frame, samples: ValueId) -> ValueId {
+    fn energy_of(&self, frame: &mut Frames<'_>, samples: ValueId) -> ValueId {
         let squares = frame.unary(Unary::Square, samples);
         let sum = frame.sum(squares);
         let sum = match self.scale() {
@@ -105,7 +120,7 @@ impl Features {
         frame.log(sum, 1.0)
     }
 
-    fn logarithms(&self, frame: &mut Frame, features: ValueId) -> ValueId {
+    fn logarithms(&self, frame: &mut Frames<'_>, features: ValueId) -> ValueId {
         let Some(log) = &self.log else { return features };
         let moved = match log.offset {
             0.0 => features,
@@ -120,7 +135,7 @@ impl Features {
         }
     }
 
-    fn cepstrum(&self, frame: &mut Frame, logs: ValueId, mel: &Mel) -> ValueId {
+    fn cepstrum(&self, frame: &mut Frames<'_>, logs: ValueId, mel: &Mel) -> ValueId {
         let (Some(mfcc), Some(log)) = (&self.mfcc, &self.log) else { return logs };
         let mut rows = filters::cosines(mfcc.count, mel.bands, self.like != Like::TfSignal);
         // librosa counts coefficients from 1.
@@ -145,19 +160,31 @@ fn used(filters: &[Vec<f64>]) -> Range<usize> {
     first..(0..bins).rfind(taken).map_or(bins, |last| last + 1)
 }
 
-/// The graph as far as it is there. All values are rows of floats, [1, n].
-struct Frame {
-    graph: Graph,
+/// The graph as far as it is there. Values are floats, one row for each frame: `lead`, and the row.
+pub(super) struct Frames<'g> {
+    pub(super) graph: &'g mut Graph,
+    pub(super) lead: Vec<usize>,
+    /// Samples from a frame to the next, where samples are those of a signal, \[1, samples, 1, 1\], and not those of one frame.
+    pub(super) hop: Option<usize>,
 }
 
-impl Frame {
+impl Frames<'_> {
     fn len(&self, value: ValueId) -> usize {
         self.graph.ty(value).shape.last()
     }
 
-    fn node(&mut self, op: Op, operands: &[ValueId], len: usize, name: &str) -> ValueId {
+    fn dims(&self, len: usize) -> Vec<usize> {
+        [&self.lead[..], &[len]].concat()
+    }
+
+    fn add(&mut self, op: Op, operands: &[ValueId], dims: &[usize], name: &str) -> ValueId {
         let origin = format!("features {name}");
-        self.graph.add_node(op, operands, name, Type::plain(DType::F32, &[1, len]), origin)
+        self.graph.add_node(op, operands, name, Type::plain(DType::F32, dims), origin)
+    }
+
+    fn node(&mut self, op: Op, operands: &[ValueId], len: usize, name: &str) -> ValueId {
+        let dims = self.dims(len);
+        self.add(op, operands, &dims, name)
     }
 
     /// An op whose result has the shape of a value.
@@ -166,8 +193,24 @@ impl Frame {
         self.node(op, operands, self.len(shape), name)
     }
 
+    fn cast(&mut self, samples: ValueId) -> ValueId {
+        let dims = self.graph.ty(samples).shape.dims().to_vec();
+        self.add(Op::Cast {}, &[samples], &dims, "cast")
+    }
+
     fn constant(&mut self, dims: &[usize], values: &[f32], name: &str) -> ValueId {
         self.graph.add_const(name, Type::plain(DType::F32, dims), Data::from_f32(values))
+    }
+
+    /// A convolution of a signal, without padding.
+    fn signal(&mut self, x: ValueId, weights: &[f32], filters: usize, step: usize, name: &str) -> ValueId {
+        let taps = weights.len() / filters;
+        let samples = self.graph.ty(x).shape.dims()[1];
+        let dims = [1, (samples - taps) / step + 1, 1, filters];
+        let weights = self.constant(&[filters, taps, 1, 1], weights, name);
+        let (size, stride, dilation) = ([taps, 1], [step, 1], [1, 1]);
+        let window = Window { size, stride, dilation, pad: Padding::default() };
+        self.add(convolution(window), &[x, weights], &dims, name)
     }
 
     fn unary(&mut self, function: Unary, x: ValueId) -> ValueId {
@@ -199,22 +242,25 @@ impl Frame {
     }
 
     fn sum(&mut self, x: ValueId) -> ValueId {
-        let sum = Op::Reduce { function: Reduction::Sum, axes: vec![1], rescale: Rescale::Real };
+        let axes = vec![self.lead.len()];
+        let sum = Op::Reduce { function: Reduction::Sum, axes, rescale: Rescale::Real };
         self.node(sum, &[x], 1, "sum")
     }
 
     fn less_mean(&mut self, x: ValueId) -> ValueId {
-        let mean = Op::Mean { axes: vec![1], rescale: Rescale::Real, clamp: Clamp::NO_FLOAT };
+        let axes = vec![self.lead.len()];
+        let mean = Op::Mean { axes, rescale: Rescale::Real, clamp: Clamp::NO_FLOAT };
         let mean = self.node(mean, &[x], 1, "mean");
         self.like(Op::Sub { rescale: AddRescale::Real, clamp: Clamp::NO_FLOAT }, &[x, mean], x)
     }
 
     fn slice(&mut self, x: ValueId, begin: usize, len: usize) -> ValueId {
-        self.node(Op::Slice { begin: vec![0, begin], step: vec![1, 1] }, &[x], len, "slice")
+        let begin = [vec![0; self.lead.len()], vec![begin]].concat();
+        self.node(Op::Slice { step: vec![1; begin.len()], begin }, &[x], len, "slice")
     }
 
     fn concat(&mut self, parts: &[ValueId], len: usize) -> ValueId {
-        self.node(Op::Concat { axis: 1 }, parts, len, "concat")
+        self.node(Op::Concat { axis: self.lead.len() }, parts, len, "concat")
     }
 
     fn dense(&mut self, x: ValueId, rows: &[&[f64]], name: &str) -> ValueId {
@@ -223,7 +269,20 @@ impl Frame {
     }
 
     fn layer(&mut self, x: ValueId, weights: &[f32], rows: usize, name: &str) -> ValueId {
-        let weights = self.constant(&[rows, self.len(x)], weights, name);
+        let columns = self.len(x);
+        if self.hop.is_some() {
+            // Rows of frames are pixels.
+            let weights = self.constant(&[rows, 1, 1, columns], weights, name);
+            let (size, stride, dilation) = ([1, 1], [1, 1], [1, 1]);
+            let window = Window { size, stride, dilation, pad: Padding::default() };
+            return self.node(convolution(window), &[x, weights], rows, name);
+        }
+        let weights = self.constant(&[rows, columns], weights, name);
         self.node(Op::Dense { rescale: Rescale::Real, clamp: Clamp::NO_FLOAT }, &[x, weights], rows, name)
     }
+}
+
+fn convolution(window: Window) -> Op {
+    let (rescale, clamp) = (Rescale::Real, Clamp::NO_FLOAT);
+    Op::Conv2d { window, groups: 1, rescale, clamp, layout: Default::default() }
 }

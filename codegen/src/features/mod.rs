@@ -10,9 +10,11 @@
 //! | `keys.rs` | what users write |
 //! | `like.rs` | defaults of the packages |
 //! | `filters.rs` | windows, waves, mel filters, cosine transforms |
-//! | `graph.rs` | the graph of a frame |
+//! | `graph.rs` | the graph of frames |
+//! | `front.rs` | the option `features`: samples become the input of a model |
 
 mod filters;
+mod front;
 mod graph;
 mod keys;
 mod like;

@@ -18,7 +18,8 @@ pub fn needs(graph: &Graph, node: &Node, operand: usize, row: usize) -> Option<R
     let height = rows(&x.shape);
     let same = (row < height).then_some(row..row + 1);
     match node.op.facts().rows {
-        Rows::Same | Rows::Part => same,
+        // A slice of the first rows leaves out the rest.
+        Rows::Same | Rows::Part => same.filter(|_| rows(&y.shape) == height),
         Rows::Window(window) => (operand == 0).then(|| taps(window, height, row)),
         Rows::Behind(before) => {
             let lead = *before.get(1)?;

@@ -286,18 +286,14 @@ impl<'a> Selector<'a> {
     }
 
     pub(super) fn slice(&mut self, node: &'a Node, begin: &[usize], step: &[i64]) -> Selected {
-        let (tx, out) = (self.ty(node.operands[0]), self.ty(node.result));
-        let strides = tx.shape.strides();
+        let x = node.operands[0];
+        let (strides, out) = (self.ty(x).shape.strides(), self.shape_of_call(node.result, node.result));
         let src_offset = begin.iter().zip(&strides).map(|(b, s)| b * s).sum();
         let src = step.iter().zip(&strides).map(|(&k, &s)| k * s as i64).collect();
-        let moves = Moves {
-            dims: out.shape.dims().to_vec(),
-            src,
-            src_offset,
-            dst: out.shape.strides(),
-            dst_offset: 0,
-        };
-        self.move_all(node, moves)
+        let (dims, dst) = (out.dims().to_vec(), out.strides());
+        let moves = Moves { dims, src, src_offset, dst, dst_offset: 0 };
+        let to = self.cells(node.result, node.result)?;
+        self.moves(self.source_of(x, node.result)?, to, moves)
     }
 
     pub(super) fn transpose(&mut self, node: &'a Node, perm: &[usize]) -> Selected {

@@ -97,7 +97,7 @@ pub(crate) fn order(graph: &Graph, node: &Node) -> Order {
         Op::Add { .. } | Op::Sub { .. } | Op::Mul { .. } | Op::Binary { .. } => Order::Elements,
         Op::Unary { .. } => Order::Elements,
         Op::Clip { .. } | Op::LeakyRelu { .. } | Op::Logistic {} | Op::Tanh {} => Order::Elements,
-        Op::Quantize { .. } | Op::Dequantize {} | Op::Requantize { .. } => Order::Elements,
+        Op::Quantize { .. } | Op::Dequantize {} | Op::Requantize { .. } | Op::Cast {} => Order::Elements,
         Op::Lookup {} | Op::Interpolate {} => Order::Elements,
         _ => Order::None,
     }
@@ -136,7 +136,7 @@ pub(crate) fn need(graph: &Graph, node: &Node, operand: usize) -> Need {
         }
         Op::Unary { .. } => one_to_one(true),
         Op::Clip { .. } | Op::LeakyRelu { .. } | Op::Logistic {} | Op::Tanh {} => one_to_one(true),
-        Op::Quantize { .. } | Op::Dequantize {} | Op::Requantize { .. } => one_to_one(true),
+        Op::Quantize { .. } | Op::Dequantize {} | Op::Requantize { .. } | Op::Cast {} => one_to_one(true),
         Op::Lookup {} | Op::Interpolate {} => one_to_one(operand == 0),
         Op::Softmax { .. } => one_to_one(true),
         // What is left of the axes up to the rows stays in front.

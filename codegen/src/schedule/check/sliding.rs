@@ -48,7 +48,7 @@ pub(super) fn check<'a>(
     let rates = rates(graph, input);
     let rate = |id: ValueId| rates.get(id.0 as usize).copied().flatten();
     let mut last = Vec::new();
-    let (mut hop, mut slots, mut slowest) = (1, 1, 1);
+    let (mut hop, mut round) = (1, 1);
     for index in pipeline.steps.clone() {
         let (Some(job), Some(step)) = (jobs.get(index), schedule.steps.get(index)) else {
             return Err("a pipeline ends behind the last step".into());
@@ -68,14 +68,12 @@ pub(super) fn check<'a>(
             ));
         }
         hop = hop.max(rate);
-        slots = job
-            .reads
-            .iter()
-            .map(|read| read.tape.slots)
-            .chain([slots, job.result.slots])
-            .max()
-            .unwrap_or(slots);
-        slowest = slowest.max(step.beat.every);
+        // A ring has gone round when as many rows of its value have come as it has slots.
+        let tapes = job.reads.iter().map(|read| &read.tape).chain([&job.result]);
+        let rounds = tapes.filter_map(|tape| {
+            Some(tape.slots.saturating_mul(rates.get(tape.value.0 as usize).copied().flatten()?))
+        });
+        round = rounds.max().unwrap_or(1).max(round);
     }
     for index in pipeline.steps.clone() {
         let tape = &jobs[index].result;
@@ -94,7 +92,7 @@ pub(super) fn check<'a>(
             ));
         }
     }
-    let more = slots.saturating_mul(slowest).saturating_mul(2).saturating_add(16 * hop);
+    let more = round.saturating_mul(2).saturating_add(16 * hop);
     Ok(Sliding { pipeline, hop, ticks: pipeline.ticks.saturating_add(more), last })
 }
 

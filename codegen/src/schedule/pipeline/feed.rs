@@ -1,6 +1,6 @@
 //! Pipelines whose input arrives row by row.
 
-use super::{Draft, Obstacle};
+use super::{Draft, Obstacle, Ring};
 use crate::ir::{Graph, NodeId};
 use crate::schedule::{rows, Feed, Flow};
 use std::ops::Range;
@@ -80,7 +80,7 @@ pub fn sliding(graph: &Graph, flow: &Flow) -> Result<Draft, Refused> {
     for end in (least..=graph.order.len()).rev() {
         match Draft::new(graph, flow, 0..end, Feed::Sliding) {
             Ok(draft) => {
-                let ticks = ticks_to_check(&draft);
+                let ticks = ticks_to_check(graph, &draft);
                 if ticks > MOST_TICKS {
                     return Err(Refused::Period(ticks));
                 }
@@ -103,10 +103,15 @@ fn hop(draft: &Draft) -> usize {
 const MOST_TICKS: usize = 1 << 18;
 
 /// How many ticks are executed to check a sliding pipeline, at most: until all rings have gone round twice, and 16 windows.
-fn ticks_to_check(draft: &Draft) -> usize {
+fn ticks_to_check(graph: &Graph, draft: &Draft) -> usize {
     let hop = hop(draft);
-    let slots = draft.rings.iter().map(|ring| ring.rows).max().unwrap_or(1);
-    let round = slots.saturating_mul(hop).saturating_mul(2);
+    // Ticks from one row of a ring to the next; those of the input come with each tick.
+    let every = |ring: &Ring| {
+        let lane = draft.lanes.iter().find(|lane| ring.values.contains(&graph.node(lane.node).result));
+        lane.map_or(1, |lane| lane.beat.every)
+    };
+    let rounds = draft.rings.iter().map(|ring| ring.rows.saturating_mul(every(ring)));
+    let round = rounds.max().unwrap_or(1).saturating_mul(2);
     draft.ticks.saturating_add(round).saturating_add(hop.saturating_mul(16))
 }
 

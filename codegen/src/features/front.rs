@@ -1,0 +1,116 @@
+//! Features in front of a model: the option `features`. Samples are the input then, and features and network one graph, which runs sample by sample where both do.
+
+use super::graph::Frames;
+use super::keys::problem;
+use super::{Features, Keys, Like};
+use kiln_ir::error::Error;
+use kiln_ir::{DType, Graph, Op, Rounding, Type, ValueId};
+
+impl Features {
+    /// Reads the option: the package, and keys with their values: `librosa, sample_rate = 16000, hop = 160`.
+    ///
+    /// # Errors
+    /// [`Error::Options`] at the key that is missing or does not fit.
+    pub fn of_text(text: &str) -> Result<Features, Error> {
+        let mut keys = Keys::default();
+        for (at, part) in text.split(',').map(str::trim).enumerate() {
+            let (key, value) = match part.split_once('=') {
+                Some((key, value)) => (key.trim(), value.trim()),
+                None if at == 0 => ("like", part),
+                None => {
+                    let help =
+                        "write keys and values behind the package: librosa, sample_rate = 16000, hop = 160";
+                    return Err(problem(part, "it has no value", help));
+                }
+            };
+            keys.set(key, value.trim_matches('"'))?;
+        }
+        Features::of(&keys)
+    }
+
+    /// Puts the features in front of a model, whose only input has as many of them for each of several frames. It is \[1, samples, 1, 1\] then.
+    ///
+    /// # Errors
+    /// [`Error::Options`] where the input is none of frames, or features change each frame before its window.
+    pub fn in_front_of(&self, graph: &mut Graph) -> Result<(), Error> {
+        self.check_stream()?;
+        let &[input] = &graph.inputs[..] else {
+            let what = format!("the model has {} inputs", graph.inputs.len());
+            return Err(refused(
+                &what,
+                "leave the option out: features come in front of models with one input",
+            ));
+        };
+        let wanted = graph.ty(input).clone();
+        let (frames, turned) = self.frames(&wanted)?;
+        let samples = (frames - 1) * self.hop + self.length();
+        // The samples are the same value, under the name that it has: what read it reads the features in the end.
+        let model = std::mem::take(&mut graph.order);
+        graph.value_mut(input).ty = Type::plain(self.samples, &[1, samples, 1, 1]);
+        let mut rows = Frames { graph, lead: vec![1, frames, 1], hop: Some(self.hop) };
+        let mut y = self.of_samples(&mut rows, input);
+        let dims = wanted.shape.dims();
+        if turned {
+            let [frames, count] = [frames, self.count()];
+            y = shaped(graph, y, Op::Reshape {}, &[frames, count]);
+            y = shaped(graph, y, Op::Transpose { perm: vec![1, 0] }, &[count, frames]);
+        }
+        if graph.ty(y).shape.dims() != dims {
+            y = shaped(graph, y, Op::Reshape {}, dims);
+        }
+        if wanted.dtype != DType::F32 {
+            let op = Op::Quantize { rounding: Rounding::Away };
+            y = graph.add_node(op, &[y], "quantized", wanted.clone(), "features quantize");
+        }
+        let used = |id: &mut ValueId| {
+            if *id == input {
+                *id = y;
+            }
+        };
+        model.iter().for_each(|&id| graph.node_mut(id).operands.iter_mut().for_each(used));
+        graph.outputs.iter_mut().for_each(used);
+        graph.states.iter_mut().for_each(|state| used(&mut state.next));
+        graph.order.extend(model);
+        Ok(())
+    }
+
+    /// Refuses what a stream of samples does not have.
+    fn check_stream(&self) -> Result<(), Error> {
+        let per_frame = self.remove_dc || self.preemphasis > 0.0 && !self.takes_sample_before();
+        let help = "use kiln::features! and give the model its frames";
+        match () {
+            () if per_frame => Err(refused(
+                "it changes the samples of each frame before the window (remove_dc, preemphasis)",
+                help,
+            )),
+            () if self.energy && self.like == Like::Kaldi => {
+                Err(refused("the energy of samples is a feature", help))
+            }
+            () => Ok(()),
+        }
+    }
+
+    /// How many frames an input has, and whether features come before frames.
+    fn frames(&self, input: &Type) -> Result<(usize, bool), Error> {
+        let long: Vec<usize> = input.shape.dims().iter().copied().filter(|&dim| dim != 1).collect();
+        let count = self.count();
+        let is_number = input.dtype == DType::F32 || input.quant.is_some();
+        match long[..] {
+            [frames, own] if own == count && is_number => Ok((frames, false)),
+            [own, frames] if own == count && is_number => Ok((frames, true)),
+            [own] if own == count && is_number => Ok((1, false)),
+            _ => {
+                let what = format!("the input {input} is none of frames of {count} features");
+                Err(refused(&what, "set n_mels, n_mfcc or output as in training"))
+            }
+        }
+    }
+}
+
+fn shaped(graph: &mut Graph, x: ValueId, op: Op, dims: &[usize]) -> ValueId {
+    graph.add_node(op, &[x], "features", Type::plain(DType::F32, dims), "features")
+}
+
+fn refused(what: &str, help: &str) -> Error {
+    problem("features", what, help)
+}

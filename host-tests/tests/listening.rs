@@ -1,0 +1,140 @@
+//! Networks with audio features in front of them: samples in, decisions out. They are held to frames whose features are computed one by one, and sliding ones to whole windows.
+
+use cargo_kiln::compare::compare;
+use cargo_kiln::place::{Built, Place};
+use cargo_kiln::slide::Sequence;
+use kiln_codegen::features::Features;
+use kiln_codegen::interp::Machine;
+use kiln_codegen::ir::{Data, Graph};
+use kiln_codegen::{compile_graph, verify, Input, Options};
+use kiln_host_tests::corpus;
+
+const FEATURES: &str =
+    "librosa, sample_rate = 8000, samples = i16, n_fft = 64, win_length = 50, hop = 20, n_mels = 8, center = false, log = db";
+const FRAMES: usize = 6;
+
+/// A network over frames of eight features.
+fn network() -> Graph {
+    let numbers = |count: usize, by: usize| {
+        let number = |k: usize| format!("{:?}", ((k * by + 5) % 17) as f32 / 64.0 - 0.125);
+        (0..count).map(number).collect::<Vec<_>>().join(", ")
+    };
+    let graph = Graph::parse(&format!(
+        "graph \"listening\" {{
+           input %x \"frames\": f32[1,{FRAMES},1,8]
+           const %w: f32[4,3,1,8] = [{}]
+           const %v: f32[3,4,1,4] = [{}]
+           %a: f32[1,4,1,4] = conv2d(%x, %w) {{window = [3, 1], groups = 1, rescale = real, clamp = 0.0..=inf}}
+           %y: f32[1,1,1,3] = conv2d(%a, %v) {{window = [4, 1], groups = 1, rescale = real, clamp = -inf..=inf}}
+           return %y
+         }}",
+        numbers(96, 7),
+        numbers(48, 5),
+    ))
+    .unwrap();
+    verify::verify(&graph).unwrap();
+    graph
+}
+
+/// The network with the features in front.
+fn listening() -> (Features, Graph) {
+    let features = Features::of_text(FEATURES).unwrap();
+    let mut graph = network();
+    features.in_front_of(&mut graph).unwrap();
+    verify::verify(&graph).unwrap();
+    (features, graph)
+}
+
+fn samples(count: usize) -> Vec<i16> {
+    let tone = |t: usize| 9000.0 * (t as f64 * 0.31).sin() + 5000.0 * (t as f64 * 1.7).cos();
+    (0..count).map(|t| (tone(t) + (t * 7919 % 2003) as f64) as i16).collect()
+}
+
+#[test]
+fn samples_become_the_features_of_their_frames() {
+    let (features, graph) = listening();
+    let count = (FRAMES - 1) * features.hop() + features.length();
+    assert_eq!(graph.ty(graph.inputs[0]).shape.dims(), [1, count, 1, 1]);
+    let samples = samples(count);
+    let of_frame = features.graph("frame");
+    let frames: Vec<f32> = (0..FRAMES)
+        .flat_map(|frame| {
+            let first = frame * features.hop();
+            let input = Data::from_i16(&samples[first..first + features.length()]);
+            Machine::new(&of_frame).run(&[input]).unwrap()[0].to_f32()
+        })
+        .collect();
+    let expected = Machine::new(&network()).run(&[Data::from_f32(&frames)]).unwrap();
+    let actual = Machine::new(&graph).run(&[Data::from_i16(&samples)]).unwrap();
+    let difference = compare(kiln_codegen::ir::DType::F32, &actual[0], &expected[0]);
+    assert!(difference.passes(), "{difference:?}");
+    assert!(expected[0].to_f32().iter().any(|y| y.abs() > 0.1), "{:?}", expected[0].to_f32());
+}
+
+/// Every hop gives what an inference on the whole window gives, on the host and as firmware.
+#[test]
+fn samples_slide() {
+    let (features, graph) = listening();
+    let options = Options { input: Input::Sliding, ..Options::default() };
+    let compiled = compile_graph(graph.clone(), &options).unwrap();
+    let fed = compiled.program.fed.as_ref().unwrap();
+    let slide = fed.slide.as_ref().unwrap();
+    assert_eq!((slide.hop, fed.rows), (features.hop(), graph.ty(graph.inputs[0]).shape.numel()));
+    // It holds less than a second frame of samples.
+    assert!(compiled.plan.ram_bytes() < 4 * 2 * features.length() + 1200, "{}", compiled.plan.ram_bytes());
+    let window = Data::from_i16(&samples(fed.rows));
+    let sequence = Sequence::new(&graph, &[vec![window]], fed.rows, slide.hop).unwrap();
+    assert!(sequence.outputs.iter().filter(|outputs| !outputs.is_empty()).count() > 3);
+    for place in ["host", "qemu-cortex-m4"] {
+        let built: Built<'_> = Place::find(place).unwrap().build(&graph, &compiled).unwrap();
+        let actual = built.run(&sequence.frames, true).unwrap();
+        assert_eq!(actual.len(), sequence.outputs.len());
+        for (hop, (actual, expected)) in actual.iter().zip(&sequence.outputs).enumerate() {
+            // The first windows are not complete.
+            assert_eq!(actual.len(), expected.len(), "on {place}, hop {hop}");
+            for (actual, expected) in actual.iter().zip(expected) {
+                let difference = compare(kiln_codegen::ir::DType::F32, actual, expected);
+                assert!(difference.passes(), "on {place}, hop {hop}: {difference:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_cannot_stand_in_front_says_why() {
+    let refused = |text: &str| {
+        let features = Features::of_text(text)?;
+        features.in_front_of(&mut network())
+    };
+    let error = |text: &str| refused(text).unwrap_err().to_string();
+    let kaldi = error("kaldi, sample_rate = 8000, n_mels = 8");
+    assert!(kaldi.contains("remove_dc") && kaldi.contains("kiln::features!"), "{kaldi}");
+    let count = error("librosa, sample_rate = 8000, n_fft = 64, n_mels = 7");
+    assert!(count.contains("f32[1,6,1,8]") && count.contains("frames of 7 features"), "{count}");
+    let key = error("librosa, sample_rate = 8000, hops = 3");
+    assert!(key.contains("key `hops`"), "{key}");
+    let value = error("librosa, sample_rate");
+    assert!(value.contains("has no value"), "{value}");
+    assert!(refused(FEATURES).is_ok());
+}
+
+/// The network of MLPerf's streaming wake word, with 40 bands of mel in front of it, keeps to its budget of memory.
+#[test]
+fn the_wake_word_takes_samples() {
+    let Some(model) = corpus().into_iter().find(|model| model.name == "mlperf_strww_int8") else {
+        println!("mlperf_strww_int8 is not there: set KILN_CORPUS");
+        return;
+    };
+    let bytes = std::fs::read(&model.path).unwrap();
+    let features = "tf.signal, sample_rate = 16000, win_length = 480, hop = 320, n_mels = 40, log = natural";
+    let options = Options {
+        input: Input::Sliding,
+        features: Some(features.into()),
+        target: Some("cortex-m4".parse().unwrap()),
+        ..Options::default()
+    };
+    let compiled = kiln_codegen::compile(&bytes, &model.name, &options).unwrap();
+    let slide = compiled.program.fed.as_ref().unwrap().slide.as_ref().unwrap();
+    assert_eq!(slide.hop, 320);
+    assert!(compiled.plan.ram_bytes() <= 12 * 1024, "{}", compiled.plan.ram_bytes());
+}
