@@ -117,6 +117,15 @@ impl Place {
     }
 }
 
+/// What a case took.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Took {
+    /// Nanoseconds, measured on this machine.
+    Nanos(u64),
+    /// Cycles, estimated from what an emulator executed.
+    Cycles(u64),
+}
+
 /// A model that is ready to run in a place.
 #[derive(Debug)]
 pub enum Built<'g> {
@@ -142,6 +151,34 @@ impl<'g> Built<'g> {
             }
             _ => None,
         }
+    }
+
+    /// The outputs of every case as [`run`](Built::run) gives them, and what each took; nothing where that is not known.
+    ///
+    /// # Errors
+    /// Where the model cannot run.
+    pub fn run_measured(
+        &self,
+        cases: &[Vec<Data>],
+        sequence: bool,
+    ) -> Result<(Vec<Vec<Data>>, Option<Vec<Took>>)> {
+        let inputs = || cases.iter().map(|case| case.iter().map(|d| d.bytes().to_vec()).collect()).collect();
+        let file = || Cases { sequence, inputs: inputs() };
+        Ok(match self {
+            Built::Host(program, level) if program.on.is_none() => {
+                let (outputs, times) = host::validate_timed(program, &file(), *level, TIME_LIMIT)?;
+                let nanos = times.iter().map(|time| Took::Nanos(time.as_nanos() as u64));
+                (data(outputs), Some(nanos.collect()))
+            }
+            Built::Emulated(image) => {
+                let (outputs, counts) = qemu::validate_counted(image, &file(), TIME_LIMIT)?;
+                // A case that is given row by row has as many invocations as rows.
+                let each = counts.len() / cases.len().max(1);
+                let cycles = counts.chunks(each.max(1)).map(|counts| counts.iter().map(|c| c.cycles).sum());
+                (data(outputs), Some(cycles.map(Took::Cycles).collect()))
+            }
+            Built::Interp(_) | Built::Host(..) | Built::Real(..) => (self.run(cases, sequence)?, None),
+        })
     }
 
     /// The outputs of every case; none where a case is a row (of a model that is fed by rows) that completes none. `sequence`: the model
