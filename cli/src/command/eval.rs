@@ -19,7 +19,8 @@ Labels that are numbers are those of the classes, from 0 on. Names of labels are
 
 Numbers become real values, (number - mean) * scale, and real values become what the model's input stores. Without --mean and --scale, numbers of tables and float arrays are \
 the real values; arrays in the type of the input are taken as they are. Pixels and samples of recordings fill the range of a quantised input, if it is that of pixels / 255, \
-(pixels - 127.5) / 127.5, samples / 32768 or of the numbers themselves. For other inputs, and for models that take floats, say it as it was in training.
+(pixels - 127.5) / 127.5, samples / 32768 or of the numbers themselves. For other inputs, and for models that take floats, say it as it was in training. \
+A float model of --against gets the real values of the first model.
 
 A model with state is reset before each sample. A sample may have several steps: as many inputs one after the other. --pool says which outputs count.
 

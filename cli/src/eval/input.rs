@@ -73,6 +73,13 @@ impl Feed {
         Feed { inputs: inputs.collect(), numbers, fit, has_state: !graph.states.is_empty() }
     }
 
+    /// Has numbers become the real values that they are for another model, where this one does not say which they are.
+    pub(super) fn follow(&mut self, other: &Feed) {
+        for (input, other) in self.inputs.iter_mut().zip(&other.inputs) {
+            input.stored = input.stored.or(other.stored);
+        }
+    }
+
     /// The inputs of a sample.
     ///
     /// # Errors

@@ -191,7 +191,7 @@ pub(super) fn thresholds(scores: &[f32]) -> Vec<f32> {
 }
 
 /// How long inferences take.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Latency {
     /// Estimated cycles of each quantile; none where time was measured.
     pub cycles: Option<Quantiles>,
@@ -199,6 +199,47 @@ pub struct Latency {
     pub clock_hz: Option<u32>,
     /// Microseconds: measured, or of the cycles at that clock.
     pub micros: Quantiles,
+    /// How many inferences took how long: parts of equal width from the least to the 99th percentile. What took longer is in the last one.
+    pub histogram: Vec<usize>,
+}
+
+impl Latency {
+    /// Of microseconds; `None` of none.
+    pub(super) fn measured(micros: Vec<f64>) -> Option<Self> {
+        let quantiles = Quantiles::of(micros.clone())?;
+        Some(Latency {
+            cycles: None,
+            clock_hz: None,
+            micros: quantiles,
+            histogram: histogram(&micros, &quantiles),
+        })
+    }
+
+    /// Of cycles at a clock; `None` of none.
+    pub(super) fn estimated(cycles: Vec<f64>, clock_hz: u32) -> Option<Self> {
+        let micros = |cycles: f64| cycles * 1e6 / f64::from(clock_hz.max(1));
+        let quantiles = Quantiles::of(cycles.clone())?;
+        let histogram = histogram(&cycles, &quantiles);
+        Some(Latency {
+            cycles: Some(quantiles),
+            clock_hz: Some(clock_hz),
+            micros: quantiles.map(micros),
+            histogram,
+        })
+    }
+}
+
+/// Parts of a histogram.
+const PARTS: usize = 24;
+
+fn histogram(values: &[f64], quantiles: &Quantiles) -> Vec<usize> {
+    let width = (quantiles.p99 - quantiles.least).max(f64::MIN_POSITIVE) / PARTS as f64;
+    let mut counts = vec![0; PARTS];
+    for value in values {
+        let part = (value - quantiles.least) / width;
+        counts[(part as usize).min(PARTS - 1)] += 1;
+    }
+    counts
 }
 
 /// Of a distribution. Those between are the values of the nearest rank.
@@ -322,6 +363,20 @@ mod tests {
         let logits = thresholds(&[-10.0, 10.0, f32::NAN]);
         assert_eq!((logits.len(), logits[0], logits[5], logits[10]), (11, -10.0, 0.0, 10.0));
         assert_eq!(thresholds(&[]), [0.5]);
+    }
+
+    #[test]
+    fn histograms_count_all() {
+        let latency = Latency::measured((0..1000).map(f64::from).collect()).unwrap();
+        assert_eq!(latency.histogram.iter().sum::<usize>(), 1000);
+        // 41.2 of each but the last, which also has the slowest hundredth.
+        assert!(
+            latency.histogram[..23].iter().all(|count| (41..=42).contains(count)),
+            "{:?}",
+            latency.histogram
+        );
+        let same = Latency::estimated(vec![500.0; 7], 25_000_000).unwrap();
+        assert_eq!((same.histogram[0], same.micros.median, same.cycles.unwrap().most), (7, 20.0, 500.0));
     }
 
     #[test]

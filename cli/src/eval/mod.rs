@@ -152,7 +152,8 @@ pub fn evaluate(model: &Path, options: &Options, settings: &Settings) -> Result<
             qdq: options.qdq,
             ..Options::default()
         };
-        let other = Candidate::read(path, &options, settings)?;
+        let mut other = Candidate::read(path, &options, settings)?;
+        other.feed.follow(&candidate.feed);
         let count = other.scores(settings.output)?.shape.numel();
         if count != scores {
             bail!(
@@ -235,6 +236,9 @@ fn board(place: &Place) -> Option<&'static Board> {
 /// Most samples in one run, and most bytes of their inputs.
 const MOST: (usize, usize) = (4096, 64 << 20);
 
+/// Samples in the first run, which shows how long they take.
+const FIRST: usize = 4;
+
 /// How long a run is to take, so that there is something to see and to keep. On a real board, each run begins with flashing.
 fn seconds_of_run(place: &Place) -> f64 {
     match place {
@@ -302,7 +306,7 @@ impl Candidate {
             let built = place.build(&meaning, &compiled)?;
             let bytes: usize = self.graph.inputs.iter().map(|&id| self.graph.ty(id).bytes()).sum();
             let most = MOST.0.min(MOST.1 / bytes.max(1)).max(1);
-            let (mut done, mut size) = (0, 16.min(most));
+            let (mut done, mut size) = (0, FIRST.min(most));
             while done < missing.len() {
                 let batch = &missing[done..(done + size).min(missing.len())];
                 let start = Instant::now();
@@ -519,10 +523,7 @@ fn latency(took: &[Option<Took>], board: Option<&Board>) -> Option<Latency> {
         _ => None,
     };
     if let (Some(cycles), Some(board)) = (took.iter().map(cycles).collect::<Option<Vec<_>>>(), board) {
-        let cycles = Quantiles::of(cycles)?;
-        let micros = cycles.map(|cycles| cycles * 1e6 / f64::from(board.clock_hz.max(1)));
-        return Some(Latency { cycles: Some(cycles), clock_hz: Some(board.clock_hz), micros });
+        return Latency::estimated(cycles, board.clock_hz);
     }
-    let micros = Quantiles::of(took.iter().map(micros).collect::<Option<Vec<_>>>()?)?;
-    Some(Latency { cycles: None, clock_hz: None, micros })
+    Latency::measured(took.iter().map(micros).collect::<Option<Vec<_>>>()?)
 }

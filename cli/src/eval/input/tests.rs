@@ -85,6 +85,16 @@ fn where_nothing_says_it_the_user_has_to() {
 }
 
 #[test]
+fn a_float_model_may_follow_a_quantised_one() {
+    let mut floats_of = plain("f32[1,1,2,1]");
+    floats_of.follow(&plain("i8[1,1,2,1] q(0.003921569 : -128)"));
+    assert_eq!(floats(&floats_of, picture(2, 1, 1, &[0, 255])), [0.0, 1.0]);
+    let mut integers = plain("i8[1,1,2,1] q(0.003921569 : -128)");
+    integers.follow(&plain("i8[1,1,2,1] q(1.0 : 0)"));
+    assert_eq!(ints(&integers, picture(2, 1, 1, &[0, 255])), [-128, 127]);
+}
+
+#[test]
 fn the_user_may_say_it_for_each_channel() {
     let numbers = Numbers { mean: vec![10.0, 20.0, 30.0], scale: vec![1.0, 0.5, 0.25] };
     let pixels = [11, 22, 34, 12, 24, 38];

@@ -68,6 +68,7 @@ impl Evaluation {
             @if let Some(latency) = &place.latency {
                 @let (what, quantiles) = duration(latency);
                 p { (what) ": " (quantiles) }
+                (chart::latency(latency))
             }
             // The same answers have the same tables and pictures.
             @if place.same_answers != Some(all) {
