@@ -242,7 +242,8 @@ fn write_measures(out: &mut String, measures: &Measures) -> Result {
     // Long names of columns become numbers.
     let short = width <= 6;
     let heads = (0..count).map(|k| if short { name(k).clone() } else { k.to_string() });
-    let column = digits.max(if short { width.min(6) } else { 2 }) + 1;
+    let longest = heads.clone().map(|head| head.chars().count()).max().unwrap_or(1);
+    let column = digits.max(longest) + 1;
     writeln!(out, "\n  label \\ answer")?;
     write!(out, "  {:<width$}", "")?;
     heads.clone().try_for_each(|head| write!(out, " {head:>column$}"))?;
