@@ -265,7 +265,7 @@ impl Candidate {
         let ty = self.graph.ty(id);
         if ty.shape.dims().iter().filter(|&&dim| dim != 1).count() > 1 {
             bail!(
-                "`{}`: output {output} has the shape {:?}: `eval` takes models with one score for each class\n    help: --output names another one",
+                "`{}`: output {output} has the shape {:?}: `eval` takes models with one score for each class\n    help: --output-index names another one",
                 self.name,
                 ty.shape.dims()
             );

@@ -5,7 +5,7 @@ use super::sound::Sound;
 use crate::npz::{self, Array};
 use anyhow::{bail, Context, Result};
 use kiln_codegen::ir::{DType, Data};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// Samples with their labels.
@@ -88,7 +88,7 @@ impl Set {
             bail!("there is no file or folder `{}`", path.display())
         } else {
             match extension.as_str() {
-                "npz" => archive(path, columns, inputs),
+                "npz" => archive(npz::read_rounded(path)?, columns, inputs),
                 "csv" | "tsv" | "txt" => table(path, columns),
                 _ => bail!("`{}` is no labelled set: that is a folder of folders with WAV or PNG files, a table (.csv) or a NumPy archive (.npz)", path.display()),
             }
@@ -242,8 +242,7 @@ fn table(path: &Path, columns: &Columns) -> Result<Set> {
     Ok(Set { samples, left_out: 0, arrays: Vec::new() })
 }
 
-fn archive(path: &Path, columns: &Columns, inputs: usize) -> Result<Set> {
-    let mut arrays = npz::read(path)?;
+fn archive(mut arrays: BTreeMap<String, Array>, columns: &Columns, inputs: usize) -> Result<Set> {
     let found = arrays.keys().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
     let help = |option: &str, name: &str| {
         format!("it has no array `{name}`; it has {found}\n    help: numpy.savez(file, x=…, y=…), or name the array: {option} NAME")
