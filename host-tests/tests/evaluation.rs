@@ -1,8 +1,8 @@
 //! `cargo kiln eval` of the examples: on this machine and on an emulated Cortex-M4 the same answers, and those of TensorFlow Lite Micro.
 
-use cargo_kiln::eval::{evaluate, Numbers, Report, Settings};
+use cargo_kiln::eval::{evaluate, Numbers, Pool, Report, Settings};
 use cargo_kiln::npz;
-use kiln_codegen::Options;
+use kiln_codegen::{Input, Options};
 use std::path::{Path, PathBuf};
 
 fn example(path: &str) -> PathBuf {
@@ -22,7 +22,10 @@ fn report(model: &str, settings: Settings) -> Report {
     assert_eq!(board.same_scores, Some(report.samples));
     let cycles = board.latency.as_ref().unwrap().cycles.unwrap();
     assert!(cycles.most - cycles.least < cycles.most / 100.0, "{cycles:?}");
-    assert!(host.latency.as_ref().is_some_and(|latency| latency.cycles.is_none() && latency.micros.least > 0.0));
+    assert!(host
+        .latency
+        .as_ref()
+        .is_some_and(|latency| latency.cycles.is_none() && latency.micros.least > 0.0));
     report
 }
 
@@ -79,4 +82,40 @@ fn wake_digits_are_detected_everywhere() {
     assert_eq!((host.positives, host.negatives), (35, 720 - 35));
     let [half, _] = &host.points[..] else { panic!() };
     assert!(half.misses <= 3 && half.false_accepts <= 3, "{half:?}");
+}
+
+/// Samples longer than a window: the digit, with blank rows around it, somewhere in 30 rows.
+#[test]
+fn sliding_models_find_digits_in_longer_samples() {
+    let strip = std::fs::read(example("wake-digit/data/strip.bin")).unwrap();
+    let ends = std::fs::read(example("wake-digit/data/ends.bin")).unwrap();
+    let mut table = String::new();
+    for (index, entry) in ends.chunks_exact(4).enumerate().take(60) {
+        let last = usize::from(entry[0]) | usize::from(entry[1]) << 8;
+        let before = 10 + index % 10;
+        let digit = &strip[(last - 7) * 8..(last + 1) * 8];
+        let rows = [&vec![0; before * 8], digit, &vec![0; (22 - before) * 8]].concat();
+        let ink: Vec<String> = rows.iter().map(u8::to_string).collect();
+        table += &format!("{},{}\n", ink.join(","), u8::from(entry[2] == 0));
+    }
+    let path = std::env::temp_dir().join(format!("kiln-wake-clips-{}.csv", std::process::id()));
+    std::fs::write(&path, table).unwrap();
+    let settings = Settings {
+        data: path.clone(),
+        on: ["interp", "host"].map(str::to_owned).into(),
+        numbers: Numbers { mean: Vec::new(), scale: vec![1.0 / 16.0] },
+        pool: Pool::Max,
+        ..Settings::default()
+    };
+    let options = Options { input: Input::Sliding, ..Options::default() };
+    let report =
+        evaluate(&example("wake-digit/models/wake_digit_int8.tflite"), &options, &settings).unwrap().report;
+    std::fs::remove_file(path).unwrap();
+    let [interp, host] = &report.places[..] else { panic!() };
+    assert_eq!(host.same_scores, Some(60));
+    assert!(
+        interp.measures.right >= 58 && interp.measures.confusion[1][1] >= 4,
+        "{:?}",
+        interp.measures.confusion
+    );
 }

@@ -22,7 +22,8 @@ the real values; arrays in the type of the input are taken as they are. Pixels a
 (pixels - 127.5) / 127.5, samples / 32768 or of the numbers themselves. For other inputs, and for models that take floats, say it as it was in training. \
 A float model of --against gets the real values of the first model.
 
-A model with state is reset before each sample. A sample may have several steps: as many inputs one after the other. --pool says which outputs count.
+A model with state is reset before each sample. A sample may have several steps: as many inputs one after the other. With --input sliding, a sample may have more rows than a window. \
+--pool says which of the outputs count.
 
 With --resume FILE, results are kept in the file, and not computed again: also after the command was ended. The exit status is 1 if the accuracy is below --min-accuracy.
 
@@ -71,7 +72,7 @@ pub(crate) struct Arguments {
     /// The output with the scores of the classes, counted from 0
     #[arg(long, value_name = "NUMBER", default_value_t = 0)]
     output_index: usize,
-    /// Of a sample with several steps: the scores after the last one, or the largest or the mean of each class
+    /// Of a sample with several steps or windows: the scores after the last one, or the largest or the mean of each class
     #[arg(long, value_name = "WHICH", default_value = "last", value_parser = ["last", "max", "mean"])]
     pool: String,
     /// Also count how often the label is among the best COUNT classes

@@ -31,6 +31,18 @@ pub(super) struct Feed {
     numbers: Numbers,
     fit: bool,
     has_state: bool,
+    window: Option<Window>,
+}
+
+/// How a sliding model takes rows.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Window {
+    /// Rows of a window.
+    pub(super) rows: usize,
+    /// Elements of a row.
+    pub(super) row: usize,
+    /// Rows from one window to the next.
+    pub(super) hop: usize,
 }
 
 #[derive(Debug)]
@@ -67,10 +79,11 @@ struct Frame {
 }
 
 impl Feed {
-    pub(super) fn new(graph: &Graph, numbers: Numbers, fit: bool) -> Feed {
+    /// `window`: that of a sliding model.
+    pub(super) fn new(graph: &Graph, numbers: Numbers, fit: bool, window: Option<Window>) -> Feed {
         let inputs =
             graph.inputs.iter().map(|&id| Input { ty: graph.ty(id).clone(), stored: stored(graph, id) });
-        Feed { inputs: inputs.collect(), numbers, fit, has_state: !graph.states.is_empty() }
+        Feed { inputs: inputs.collect(), numbers, fit, has_state: !graph.states.is_empty(), window }
     }
 
     /// Has numbers become the real values that they are for another model, where this one does not say which they are.
@@ -156,9 +169,9 @@ impl Feed {
 
     fn tensor(&self, input: &Input, tensor: &Tensor) -> Result<Inputs> {
         if self.is_stored(input, tensor) {
-            let (bytes, size) = (tensor.data.bytes(), input.ty.bytes());
+            let bytes = tensor.data.bytes();
             let elements = bytes.len() / tensor.dtype.size();
-            self.check_count(input, elements)?;
+            let size = self.step(input, elements)? * tensor.dtype.size();
             let steps = bytes.chunks(size.max(1)).map(|step| vec![Data::new(step)]).collect();
             return Ok(Inputs { steps, clipped: 0, numbers: elements });
         }
@@ -171,7 +184,7 @@ impl Feed {
     }
 
     fn stored(&self, input: &Input, kind: Kind, numbers: &[f64]) -> Result<Inputs> {
-        self.check_count(input, numbers.len())?;
+        let step = self.step(input, numbers.len())?.max(1);
         let each = input.ty.shape.numel().max(1);
         let Numbers { mean, scale } = self.affine(input, kind)?;
         let planar = frame(&input.ty).is_some_and(|frame| frame.planar);
@@ -196,18 +209,25 @@ impl Feed {
         };
         let stored = numbers.iter().enumerate().map(&mut store).collect::<Result<Vec<_>>>()?;
         let steps =
-            stored.chunks(each).map(|step| vec![Data::from_ints(input.ty.dtype, step.iter().copied())]);
+            stored.chunks(step).map(|step| vec![Data::from_ints(input.ty.dtype, step.iter().copied())]);
         Ok(Inputs { steps: steps.collect(), clipped, numbers: numbers.len() })
     }
 
-    /// Whether so many numbers are an input, or of a model with state several.
-    fn check_count(&self, input: &Input, count: usize) -> Result<()> {
+    /// How many of so many numbers are one step: all of an input; of a longer sample a row, if the model slides, or an input, if it has state.
+    fn step(&self, input: &Input, count: usize) -> Result<usize> {
         let (each, dims) = (input.ty.shape.numel(), input.ty.shape.dims());
-        if count == each || (self.has_state && count > 0 && count % each.max(1) == 0) {
-            return Ok(());
+        match self.window {
+            _ if count == each => Ok(each),
+            Some(Window { row, .. }) if count > each && count % row.max(1) == 0 => Ok(row),
+            None if self.has_state && count > 0 && count % each.max(1) == 0 => Ok(each),
+            Some(Window { row, .. }) => {
+                bail!("it has {count} values, the model's window {dims:?} takes {each}, and each row more {row}")
+            }
+            None if self.has_state => {
+                bail!("it has {count} values, the model's input {dims:?} takes {each}, or a multiple of it for several steps")
+            }
+            None => bail!("it has {count} values, the model's input {dims:?} takes {each}"),
         }
-        let steps = if self.has_state { ", or a multiple of it for several steps" } else { "" };
-        bail!("it has {count} values, the model's input {dims:?} takes {each}{steps}")
     }
 
     /// The pixels of a picture in the order of the input.
@@ -258,8 +278,7 @@ impl Feed {
         let (elements, dims) = (input.ty.shape.numel(), input.ty.shape.dims());
         let count = sound.samples.len();
         let mut samples: Vec<f64> = sound.samples.into_iter().map(f64::from).collect();
-        let fits = count == elements || (self.has_state && count > 0 && count % elements.max(1) == 0);
-        if fits {
+        if self.step(input, count).is_ok() {
             return Ok(samples);
         }
         let takes_samples = dims.iter().filter(|&&dim| dim != 1).count() <= 1;
@@ -271,7 +290,11 @@ impl Feed {
             self.fit,
             "it has {count} samples, the model's input {dims:?} takes {elements}\n    help: cut the files as in training; --fit cuts them, or fills them with silence, at the end"
         );
-        let whole = if self.has_state { count.div_ceil(elements.max(1)).max(1) * elements } else { elements };
+        let whole = match self.window {
+            Some(Window { row, .. }) => count.max(elements).next_multiple_of(row.max(1)),
+            None if self.has_state => count.max(1).next_multiple_of(elements.max(1)),
+            None => elements,
+        };
         samples.resize(whole, 0.0);
         Ok(samples)
     }

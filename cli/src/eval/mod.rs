@@ -15,13 +15,13 @@ pub use input::Numbers;
 pub use metrics::{ClassMeasures, Detection, Latency, Measures, Point, Quantiles, Top};
 pub use set::Columns;
 
-use crate::place::{Place, Took};
+use crate::place::{Built, Place, Ran, Took};
 use crate::progress::Progress;
 use anyhow::{bail, Context, Result};
-use input::Feed;
+use input::{Feed, Window};
 use kiln_boards::Board;
 use kiln_codegen::ir::{Data, Graph, Type};
-use kiln_codegen::Options;
+use kiln_codegen::{Input, Options};
 use results::{Key, Outcome, Results};
 use set::{Raw, Set};
 use std::path::{Path, PathBuf};
@@ -92,6 +92,8 @@ struct Candidate {
     options: Options,
     graph: Graph,
     feed: Feed,
+    /// Of a sliding model.
+    window: Option<Window>,
 }
 
 /// What a model answers in one place.
@@ -252,8 +254,16 @@ impl Candidate {
         let bytes = kiln_codegen::read_file(model)?;
         let name = kiln_codegen::model_name(model);
         let graph = kiln_codegen::import(&bytes, &name, options)?;
-        let feed = Feed::new(&graph, settings.numbers.clone(), settings.fit);
-        Ok(Candidate { name, bytes, options: options.clone(), graph, feed })
+        let window = match options.input {
+            Input::Sliding => {
+                let compiled = kiln_codegen::compile(&bytes, &name, &Place::Interp.options(options))?;
+                let fed = compiled.program.fed.and_then(|fed| Some((fed, fed.slide?)));
+                fed.map(|(fed, slide)| Window { rows: fed.rows, row: fed.row, hop: slide.hop })
+            }
+            Input::Whole | Input::Rows => None,
+        };
+        let feed = Feed::new(&graph, settings.numbers.clone(), settings.fit, window);
+        Ok(Candidate { name, bytes, options: options.clone(), graph, feed, window })
     }
 
     /// The type of the output with the scores: one axis of them.
@@ -312,7 +322,7 @@ impl Candidate {
                 let start = Instant::now();
                 let steps =
                     batch.iter().map(|&index| Ok(self.feed.inputs(set.read(&set.samples[index])?)?.steps));
-                let outcomes = run(&built, steps.collect::<Result<_>>()?, settings.output)?;
+                let outcomes = run(&built, steps.collect::<Result<_>>()?, settings.output, self.window)?;
                 results.add(batch.iter().map(|&index| keys[index]).zip(outcomes).collect())?;
                 done += batch.len();
                 progress.show(name, done, missing.len());
@@ -333,35 +343,52 @@ impl Candidate {
 }
 
 /// Runs samples, each from a reset: in one run, or in one each where they have several steps.
-fn run(built: &crate::place::Built<'_>, samples: Vec<Vec<Vec<Data>>>, output: usize) -> Result<Vec<Outcome>> {
-    let pick = |outputs: Vec<Data>| outputs.get(output).map_or(Vec::new(), |data| data.bytes().to_vec());
+fn run(
+    built: &Built<'_>,
+    samples: Vec<Vec<Vec<Data>>>,
+    output: usize,
+    window: Option<Window>,
+) -> Result<Vec<Outcome>> {
+    let pick = |ran: &Ran| ran.outputs.get(output).map_or(Vec::new(), |data| data.bytes().to_vec());
     if samples.iter().all(|steps| steps.len() == 1) {
         let cases: Vec<Vec<Data>> = samples.into_iter().flatten().collect();
-        let (outputs, took) = built.run_measured(&cases, false)?;
-        let took = |case: usize| took.as_ref().and_then(|took| took.get(case).copied());
-        let outcome = |(case, outputs)| Outcome { outputs: vec![pick(outputs)], took: took(case) };
-        return Ok(outputs.into_iter().enumerate().map(outcome).collect());
+        let ran = built.run_measured(&cases, false)?;
+        return Ok(ran.iter().map(|ran| Outcome { outputs: vec![pick(ran)], took: ran.took }).collect());
     }
     let mut outcomes = Vec::new();
-    for steps in &samples {
-        let (outputs, took) = built.run_measured(steps, true)?;
-        // Of a sample, the mean of its steps.
-        let took = took.and_then(|took| {
-            let count = took.len() as u64;
-            took.into_iter()
-                .reduce(|a, b| match (a, b) {
-                    (Took::Nanos(a), Took::Nanos(b)) => Took::Nanos(a + b),
-                    (Took::Cycles(a), Took::Cycles(b)) => Took::Cycles(a + b),
-                    (a, _) => a,
-                })
-                .map(|sum| match sum {
-                    Took::Nanos(sum) => Took::Nanos(sum / count),
-                    Took::Cycles(sum) => Took::Cycles(sum / count),
-                })
-        });
-        outcomes.push(Outcome { outputs: outputs.into_iter().map(pick).collect(), took });
+    for steps in samples {
+        let ran = match (built, window) {
+            (Built::Interp(_), Some(window)) => built.run_measured(&windows(&steps, window), false)?,
+            _ => built.run_measured(&steps, true)?,
+        };
+        outcomes.push(Outcome { outputs: ran.iter().map(pick).collect(), took: mean(&ran) });
     }
     Ok(outcomes)
+}
+
+/// The windows of a sample that is given row by row. The interpreter takes no rows.
+fn windows(rows: &[Vec<Data>], window: Window) -> Vec<Vec<Data>> {
+    if rows.len() < window.rows {
+        return rows.to_vec();
+    }
+    let whole = |rows: &[Vec<Data>]| {
+        let bytes: Vec<&[u8]> = rows.iter().flatten().map(Data::bytes).collect();
+        vec![Data::new(bytes.concat())]
+    };
+    rows.windows(window.rows).step_by(window.hop.max(1)).map(whole).collect()
+}
+
+/// What a step took, on average.
+fn mean(steps: &[Ran]) -> Option<Took> {
+    let number = |took: Took| match took {
+        Took::Nanos(number) | Took::Cycles(number) => number,
+    };
+    let sum: u64 = steps.iter().map(|ran| ran.took.map(number)).sum::<Option<u64>>()?;
+    let mean = sum / steps.len().max(1) as u64;
+    Some(match steps.first()?.took? {
+        Took::Nanos(_) => Took::Nanos(mean),
+        Took::Cycles(_) => Took::Cycles(mean),
+    })
 }
 
 /// The real scores of a sample.

@@ -3,7 +3,7 @@ use super::*;
 /// A model that takes such an input.
 fn feed(input: &str, numbers: Numbers, fit: bool) -> Feed {
     let graph = Graph::parse(&format!("graph \"g\" {{\n input %x: {input}\n return %x\n}}")).unwrap();
-    Feed::new(&graph, numbers, fit)
+    Feed::new(&graph, numbers, fit, None)
 }
 
 fn plain(input: &str) -> Feed {
@@ -66,7 +66,7 @@ fn samples_of_recordings_fill_it_too() {
 #[test]
 fn the_first_operator_may_say_the_range() {
     let text = "graph \"g\" {\n input %x: f32[1,1,2,1]\n %q: i8[1,1,2,1] q(0.003921569 : -128) = quantize(%x)\n return %q\n}";
-    let feed = Feed::new(&Graph::parse(text).unwrap(), Numbers::default(), false);
+    let feed = Feed::new(&Graph::parse(text).unwrap(), Numbers::default(), false, None);
     assert_eq!(floats(&feed, picture(2, 1, 1, &[0, 255])), [0.0, 1.0]);
 }
 
@@ -165,7 +165,7 @@ fn recordings_of_another_length_are_refused_or_cut_or_filled() {
 #[test]
 fn a_model_with_state_takes_several_steps() {
     let text = "graph \"g\" {\n input %x: f32[1,2]\n state %s \"s\": f32[1,2] = splat 0.0\n %y: f32[1,2] = add(%x, %s) {rescale = real, clamp = -inf..=inf}\n next %s = %y\n return %y\n}";
-    let feed = Feed::new(&Graph::parse(text).unwrap(), Numbers::default(), false);
+    let feed = Feed::new(&Graph::parse(text).unwrap(), Numbers::default(), false, None);
     let steps = feed.inputs(Raw::Numbers(vec![1.0, 2.0, 3.0, 4.0])).unwrap().steps;
     assert_eq!(steps.iter().map(|step| step[0].to_f32()).collect::<Vec<_>>(), [[1.0, 2.0], [3.0, 4.0]]);
     assert!(error(&feed, Raw::Numbers(vec![1.0; 3])).contains("takes 2, or a multiple of it"));
@@ -179,9 +179,23 @@ fn a_model_with_state_takes_several_steps() {
 #[test]
 fn several_inputs_come_from_an_archive() {
     let text = "graph \"g\" {\n input %x: f32[1,1]\n input %z: i8[1,1] q(0.5 : 0)\n return %x\n}";
-    let feed = Feed::new(&Graph::parse(text).unwrap(), Numbers::default(), false);
+    let feed = Feed::new(&Graph::parse(text).unwrap(), Numbers::default(), false, None);
     let one = Tensor { dtype: DType::F32, data: Data::from_f32(&[2.0]) };
     let inputs = feed.inputs(Raw::Tensors(vec![one.clone(), one])).unwrap();
     assert_eq!((inputs.steps[0][0].to_f32(), inputs.steps[0][1].to_i8()), (vec![2.0], vec![4]));
     assert!(error(&feed, Raw::Numbers(vec![1.0])).contains("the model has 2 inputs"));
+}
+
+#[test]
+fn a_sliding_model_takes_longer_samples_row_by_row() {
+    let graph = Graph::parse("graph \"g\" {\n input %x: f32[1,3,2]\n return %x\n}").unwrap();
+    let window = Some(Window { rows: 3, row: 2, hop: 1 });
+    let feed = Feed::new(&graph, Numbers::default(), false, window);
+    let steps = |count: usize| feed.inputs(Raw::Numbers(vec![1.0; count])).map(|inputs| inputs.steps);
+    let lengths =
+        |count| steps(count).unwrap().iter().map(|step| step[0].bytes().len() / 4).collect::<Vec<_>>();
+    assert_eq!((lengths(6), lengths(8)), (vec![6], vec![2; 4]));
+    let said = error(&feed, Raw::Numbers(vec![1.0; 7]));
+    assert_eq!(said, "it has 7 values, the model's window [1, 3, 2] takes 6, and each row more 2");
+    assert!(steps(4).is_err());
 }
