@@ -66,7 +66,7 @@ fn ink() -> Numbers {
 }
 
 fn run(model: &Path, settings: &Settings) -> Evaluation {
-    evaluate(model, &Options::default(), settings).unwrap_or_else(|error| panic!("{error:#}"))
+    evaluate(model, &Options::default(), settings).unwrap()
 }
 
 fn error(model: &Path, settings: &Settings) -> String {

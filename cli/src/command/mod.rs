@@ -53,7 +53,7 @@ pub(crate) enum Command {
     Validate(validate::Arguments),
     /// Run a labelled set through a model, here and on boards: accuracy, confusion, latency
     #[command(after_long_help = eval::EXAMPLES)]
-    Eval(eval::Arguments),
+    Eval(Box<eval::Arguments>),
     /// Measure cycles, stack, RAM and flash of one inference on a board
     #[command(after_long_help = bench::EXAMPLES)]
     Bench(bench::Arguments),

@@ -9,12 +9,10 @@ use super::data::{Against, PlaceReport, Report};
 use super::metrics::{Detection, Measures};
 use super::text::{duration, percent, rightness, share};
 use super::Evaluation;
+use crate::report::WITHOUT_SCRIPTS;
 use maud::{html, Markup, PreEscaped, DOCTYPE};
 
 const STYLE: &str = include_str!("style.css");
-
-/// Lets a browser fetch nothing, whatever stands in the page.
-const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:";
 
 /// Most samples that are shown of one kind.
 const SHOWN: usize = 60;
@@ -31,7 +29,7 @@ impl Evaluation {
                     meta charset="utf-8";
                     meta name="viewport" content="width=device-width, initial-scale=1";
                     meta name="color-scheme" content="light dark";
-                    meta http-equiv="Content-Security-Policy" content=(POLICY);
+                    meta http-equiv="Content-Security-Policy" content=(WITHOUT_SCRIPTS);
                     // Otherwise browsers ask a server for an icon.
                     link rel="icon" href="data:,";
                     title { (title) }
