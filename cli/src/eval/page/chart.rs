@@ -7,7 +7,7 @@ use std::fmt::Write;
 const WIDTH: f64 = 480.0;
 const HEIGHT: f64 = 200.0;
 /// Room for the axes.
-const LEFT: f64 = 44.0;
+const LEFT: f64 = 56.0;
 const TOP: f64 = 12.0;
 
 /// Misses and false accepts against the threshold.
@@ -57,7 +57,7 @@ pub(super) fn detection(detection: &Detection) -> Markup {
 pub(super) fn latency(latency: &Latency) -> Markup {
     const HEIGHT: f64 = 60.0;
     let quantiles = latency.micros;
-    if quantiles.p99 - quantiles.least < quantiles.p99 / 1000.0 {
+    if quantiles.p90 - quantiles.least < quantiles.p90 / 1000.0 {
         return html! {};
     }
     let most = latency.histogram.iter().max().copied().unwrap_or(0).max(1) as f64;
@@ -72,7 +72,7 @@ pub(super) fn latency(latency: &Latency) -> Markup {
             }
             line.frame x1="0" x2=(WIDTH) y1=(HEIGHT) y2=(HEIGHT) {}
             text.axis x="0" y=(HEIGHT + 14.0) { (format!("{:.1} µs", quantiles.least)) }
-            text.axis x=(WIDTH) y=(HEIGHT + 14.0) text-anchor="end" { (format!("{:.1} µs and more", quantiles.p99)) }
+            text.axis x=(WIDTH) y=(HEIGHT + 14.0) text-anchor="end" { (format!("{:.1} µs and more", quantiles.p90)) }
         }
     }
 }
