@@ -4,7 +4,7 @@
 //!
 //! - `core`: whose cycles to estimate;
 //! - `begin`, `end`: addresses of the instructions where a measured window starts and ends; several windows add up to one;
-//! - `trace`: address of an instruction that starts a step of the window, every time it is executed;
+//! - `trace`: address of an instruction that starts a step of the window, every time it is executed; that of `begin` makes a step of each window;
 //! - `meet`: address of an instruction at which no processor has begun, or all have done, what they do at the same time; any number of them;
 //! - `idle`: addresses `START-END` of a function in which a processor waits for another one, which is not counted; any number of them;
 //! - `out`: the report's file.
@@ -121,7 +121,12 @@ impl Plugin {
             false => self.now(index, Counter::finish),
         });
         match (marked.kind, self.since) {
-            (Kind::Begin, None) => self.since = Some(now),
+            (Kind::Begin, None) => {
+                self.since = Some(now);
+                if self.markers.trace == self.markers.begin {
+                    self.steps.push(self.measured);
+                }
+            }
             (Kind::End, Some(since)) => {
                 self.measured = self.measured + longest(since, now);
                 self.since = None;

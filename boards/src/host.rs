@@ -92,6 +92,19 @@ pub fn validate(
     level: Option<&str>,
     limit: Duration,
 ) -> Result<Outputs, Error> {
+    Ok(validate_timed(program, cases, level, limit)?.0)
+}
+
+/// As [`validate`], and how long each case took: the time of an emulated host says nothing about real ones.
+///
+/// # Errors
+/// As [`validate`].
+pub fn validate_timed(
+    program: &Program,
+    cases: &Cases,
+    level: Option<&str>,
+    limit: Duration,
+) -> Result<(Outputs, Vec<Duration>), Error> {
     let machine = program.on.map_or("this machine", |host| host.name);
     let run = RunDir::new()?;
     run.put_cases(cases)?;
@@ -107,5 +120,5 @@ pub fn validate(
         command.env("KILN_LEVEL", level);
     }
     process::succeed(&mut command, &format!("running the model on {machine}"), limit)?;
-    run.take_outputs()
+    Ok((run.take_outputs()?, run.take_times()?))
 }

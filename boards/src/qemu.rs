@@ -25,6 +25,26 @@ pub fn validate(firmware: &Firmware, cases: &Cases, limit: Duration) -> Result<O
     run.take_outputs()
 }
 
+/// As [`validate`], and what each invocation of the model costs, in the order of the cases: one for each, or of a case that is given row by row as
+/// many as it has rows. Cycles are estimated.
+///
+/// # Errors
+/// As [`validate`].
+pub fn validate_counted(
+    firmware: &Firmware,
+    cases: &Cases,
+    limit: Duration,
+) -> Result<(Outputs, Vec<Count>), Error> {
+    let Firmware { board, elf, .. } = firmware;
+    let run = RunDir::new()?;
+    run.put_cases(cases)?;
+    // Each window is a step.
+    let markers =
+        Markers { begin: "kiln_bench_begin", end: "kiln_bench_end", step: Some("kiln_bench_begin") };
+    let (report, _) = counted(board, elf, &Image::read(elf)?, &markers, &run, limit)?;
+    Ok((run.take_outputs()?, report.steps))
+}
+
 /// Runs a program of one's own on an emulated board, in a folder of its own, and returns what it printed.
 ///
 /// # Errors

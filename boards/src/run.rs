@@ -5,6 +5,7 @@ use crate::work::work_dir;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 
 /// A folder under [`work_dir`], removed when dropped. Programs run in it and know the files by fixed names.
 pub(crate) struct RunDir(PathBuf);
@@ -30,6 +31,15 @@ impl RunDir {
     pub(crate) fn take_outputs(&self) -> Result<Outputs, Error> {
         let path = self.0.join("outputs.bin");
         parse_outputs(&fs::read(&path).map_err(at(&path))?)
+    }
+
+    /// How long each case took, of a process.
+    pub(crate) fn take_times(&self) -> Result<Vec<Duration>, Error> {
+        let path = self.0.join("times.bin");
+        let bytes = fs::read(&path).map_err(at(&path))?;
+        let nanos =
+            bytes.chunks_exact(8).map(|word| word.iter().rev().fold(0, |n, &b| n << 8 | u64::from(b)));
+        Ok(nanos.map(Duration::from_nanos).collect())
     }
 }
 

@@ -59,6 +59,27 @@ fn every_emulated_board_runs_cases_and_sequences() {
 }
 
 #[test]
+fn each_case_is_counted_or_timed() {
+    let firmware = build("qemu-cortex-m4", Mode::Validate);
+    let (outputs, counts) = qemu::validate_counted(&firmware, &cases(false), LIMIT).unwrap();
+    assert_eq!(outputs, expected(false));
+    assert!(
+        counts.len() == 2 && counts.iter().all(|count| (10..10_000).contains(&count.cycles)),
+        "{counts:?}"
+    );
+    let one = cases(false).inputs.remove(0);
+    let alike = Cases { sequence: false, inputs: vec![one; 20] };
+    let (_, counts) = qemu::validate_counted(&firmware, &alike, LIMIT).unwrap();
+    assert!(counts.len() == 20 && counts.iter().all(|count| *count == counts[1]), "{counts:?}");
+
+    let request =
+        host::BuildRequest { model_rs: model_rs(), model_type: "RunningSum", runtime_features: &[] };
+    let program = host::build(&request).unwrap();
+    let (outputs, times) = host::validate_timed(&program, &cases(false), None, LIMIT).unwrap();
+    assert!(outputs == expected(false) && times.len() == 2 && times.iter().all(|t| *t < LIMIT), "{times:?}");
+}
+
+#[test]
 fn the_host_runs_cases_and_sequences() {
     let request =
         host::BuildRequest { model_rs: model_rs(), model_type: "RunningSum", runtime_features: &[] };

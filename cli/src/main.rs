@@ -33,6 +33,8 @@ Examples:
       Compare generated code with recorded outputs, in three places
   cargo kiln bench kws.tflite --per-layer
       Measure instructions, cycles, RAM and flash on an emulated Cortex-M4
+  cargo kiln eval kws.tflite --data clips/ --on host,qemu-cortex-m4 -o page.html
+      Accuracy, confusion and latency on a labelled set, in two places
   cargo kiln report kws.tflite -o report.html
       Write everything about the compiled model on one page
   cargo kiln run --board nrf52840-dk

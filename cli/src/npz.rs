@@ -36,10 +36,18 @@ const MOST_BYTES: u64 = 1 << 30;
 /// # Errors
 /// Says which file or array cannot be read: one that is column-major, of elements that no tensor has, or too large: all arrays together have at most 1 GiB.
 pub fn read(path: &Path) -> Result<BTreeMap<String, Array>> {
-    read_within(path, MOST_BYTES)
+    read_within(path, MOST_BYTES, false)
 }
 
-fn read_within(path: &Path, most: u64) -> Result<BTreeMap<String, Array>> {
+/// As [`read`], and doubles become floats.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_rounded(path: &Path) -> Result<BTreeMap<String, Array>> {
+    read_within(path, MOST_BYTES, true)
+}
+
+fn read_within(path: &Path, most: u64, round: bool) -> Result<BTreeMap<String, Array>> {
     let file = std::fs::File::open(path).with_context(|| format!("cannot open `{}`", path.display()))?;
     let mut archive = ZipArchive::new(BufReader::new(file)).with_context(|| {
         format!("`{}` is no NumPy archive (.npz, as numpy.savez writes it)", path.display())
@@ -57,14 +65,14 @@ fn read_within(path: &Path, most: u64) -> Result<BTreeMap<String, Array>> {
                 )
             })
             .with_context(place)?;
-        let array = read_array(entry.size(), entry).with_context(place)?;
+        let array = read_array(entry.size(), entry, round).with_context(place)?;
         arrays.insert(name, array);
     }
     Ok(arrays)
 }
 
-/// An array that has `bytes` with its header.
-fn read_array(bytes: u64, entry: impl Read) -> Result<Array> {
+/// An array that has `bytes` with its header. With `round`, doubles are rounded to floats.
+fn read_array(bytes: u64, entry: impl Read, round: bool) -> Result<Array> {
     let file = NpyFile::new(entry.take(bytes))?;
     let header = file.header().clone();
     let NpyType::Plain(plain) = header.dtype() else { bail!("has a structured type") };
@@ -79,12 +87,19 @@ fn read_array(bytes: u64, entry: impl Read) -> Result<Array> {
     let shape = header.shape().iter().map(|&d| Ok(usize::try_from(d)?)).collect::<Result<Vec<_>>>()?;
     let (dtype, data) = match (plain.type_char(), plain.size_field()) {
         (TypeChar::Float, 4) => (DType::F32, Data::from_f32(&file.into_vec()?)),
+        (TypeChar::Float, 8) if round => {
+            let doubles: Vec<f64> = file.into_vec()?;
+            (DType::F32, Data::from_f32(&doubles.iter().map(|&double| double as f32).collect::<Vec<_>>()))
+        }
         (TypeChar::Int, 1) => (DType::I8, Data::from_i8(&file.into_vec()?)),
         (TypeChar::Uint, 1) => (DType::U8, Data::new(file.into_vec::<u8>()?)),
         (TypeChar::Int, 2) => (DType::I16, words(file.into_vec()?, i16::to_le_bytes)),
         (TypeChar::Int, 4) => (DType::I32, Data::from_i32(&file.into_vec()?)),
         (TypeChar::Int, 8) => (DType::I64, words(file.into_vec()?, i64::to_le_bytes)),
         (TypeChar::Bool, 1) => (DType::Bool, words(file.into_vec()?, |b: bool| [u8::from(b)])),
+        (TypeChar::UnicodeStr | TypeChar::ByteStr, _) => {
+            bail!("has texts; save numbers, such as numpy.unique(labels, return_inverse=True)[1]")
+        }
         _ => bail!("has elements of type {plain}; save it in the model's own type, with numpy.astype"),
     };
     Ok(Array { dtype, shape, data })
@@ -121,12 +136,12 @@ mod tests {
             archive.finish().unwrap();
         };
         write(1 << 20, 1 << 20);
-        assert_eq!(read_within(&path, 1 << 21).unwrap()["input_0"].shape, [1 << 20]);
+        assert_eq!(read_within(&path, 1 << 21, false).unwrap()["input_0"].shape, [1 << 20]);
         write((1 << 21) + 1, 3 << 20);
-        let error = format!("{:#}", read_within(&path, 1 << 21).unwrap_err());
+        let error = format!("{:#}", read_within(&path, 1 << 21, false).unwrap_err());
         assert!(error.contains("more than 2097152 bytes"), "{error}");
         write(1 << 60, 1 << 20);
-        let error = format!("{:#}", read_within(&path, 1 << 21).unwrap_err());
+        let error = format!("{:#}", read_within(&path, 1 << 21, false).unwrap_err());
         assert!(error.contains("but only"), "{error}");
         std::fs::remove_file(&path).unwrap();
     }

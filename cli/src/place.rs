@@ -117,6 +117,24 @@ impl Place {
     }
 }
 
+/// What became of a case.
+#[derive(Clone, Debug)]
+pub struct Ran {
+    /// Its outputs; none where a row completed none.
+    pub outputs: Vec<Data>,
+    /// What it took, where that is known.
+    pub took: Option<Took>,
+}
+
+/// What a case took.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Took {
+    /// Nanoseconds, measured on this machine.
+    Nanos(u64),
+    /// Cycles, estimated from what an emulator executed.
+    Cycles(u64),
+}
+
 /// A model that is ready to run in a place.
 #[derive(Debug)]
 pub enum Built<'g> {
@@ -142,6 +160,31 @@ impl<'g> Built<'g> {
             }
             _ => None,
         }
+    }
+
+    /// Every case as [`run`](Built::run) runs it, and what each took, where that is known.
+    ///
+    /// # Errors
+    /// Where the model cannot run.
+    pub fn run_measured(&self, cases: &[Vec<Data>], sequence: bool) -> Result<Vec<Ran>> {
+        let inputs = || cases.iter().map(|case| case.iter().map(|d| d.bytes().to_vec()).collect()).collect();
+        let file = || Cases { sequence, inputs: inputs() };
+        let (outputs, took) = match self {
+            Built::Host(program, level) if program.on.is_none() => {
+                let (outputs, times) = host::validate_timed(program, &file(), *level, TIME_LIMIT)?;
+                (data(outputs), times.iter().map(|time| Took::Nanos(time.as_nanos() as u64)).collect())
+            }
+            Built::Emulated(image) => {
+                let (outputs, counts) = qemu::validate_counted(image, &file(), TIME_LIMIT)?;
+                // A case that is given row by row has as many invocations as rows.
+                let each = (counts.len() / cases.len().max(1)).max(1);
+                let cycles = counts.chunks(each).map(|counts| counts.iter().map(|count| count.cycles).sum());
+                (data(outputs), cycles.map(Took::Cycles).collect())
+            }
+            Built::Interp(_) | Built::Host(..) | Built::Real(..) => (self.run(cases, sequence)?, Vec::new()),
+        };
+        let took = took.into_iter().map(Some).chain(std::iter::repeat(None));
+        Ok(outputs.into_iter().zip(took).map(|(outputs, took)| Ran { outputs, took }).collect())
     }
 
     /// The outputs of every case; none where a case is a row (of a model that is fed by rows) that completes none. `sequence`: the model

@@ -1,6 +1,7 @@
 //! `cargo kiln quantize`: a float model and samples of its inputs in, a quantised ONNX file out.
 
 use crate::npz::{self, Array};
+pub use crate::progress::Progress;
 use anyhow::{bail, Context, Result};
 use kiln_codegen::ir::{Data, Graph, Type};
 use kiln_codegen::{passes, write_whole, Options, StatePair};
@@ -8,9 +9,7 @@ use kiln_tools::quantize::{self, Bits, Method, Precision, Quantised, Settings};
 use kiln_tools::write;
 use serde_json::{json, Value};
 use std::fmt::Write;
-use std::io::{IsTerminal, Write as _};
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 
 /// Fewer samples say little about the ranges of activations.
 const FEW_SAMPLES: usize = 20;
@@ -288,43 +287,5 @@ fn method(method: Method) -> String {
         Method::Percentile(percent) => format!("percentile ({percent} %)"),
         Method::Mse => "mse".into(),
         Method::Entropy => "entropy".into(),
-    }
-}
-
-/// A bar on standard error, where that is a terminal.
-#[derive(Debug, Default)]
-pub struct Progress(Mutex<Option<(String, usize)>>);
-
-/// Width of the bar.
-const WIDTH: usize = 30;
-
-impl Progress {
-    fn show(&self, step: &str, done: usize, all: usize) {
-        let mut error = std::io::stderr();
-        if !error.is_terminal() {
-            return;
-        }
-        let Ok(mut shown) = self.0.lock() else { return };
-        let filled = done * WIDTH / all.max(1);
-        // Threads may tell in another order than they counted; and what looks the same is not drawn again.
-        if shown.as_ref().is_some_and(|(old, drawn)| old == step && *drawn >= done && done != all) {
-            return;
-        }
-        let _ = write!(
-            error,
-            "\r\x1b[K{step:>17} [{}{}] {done}/{all}",
-            "#".repeat(filled),
-            "-".repeat(WIDTH - filled)
-        );
-        let _ = error.flush();
-        *shown = Some((step.to_owned(), done));
-    }
-}
-
-impl Drop for Progress {
-    fn drop(&mut self) {
-        if self.0.get_mut().is_ok_and(|shown| shown.is_some()) {
-            eprint!("\r\x1b[K");
-        }
     }
 }

@@ -123,7 +123,7 @@ impl Window {
 
 // Its own function, so that a frame of `invoke` cannot merge with one that is not measured.
 #[inline(never)]
-fn run<M: Model>(model: &mut M) -> bool {
+pub(crate) fn run<M: Model>(model: &mut M) -> bool {
     kiln_bench_begin();
     let complete = crate::invoke(model);
     kiln_bench_end();

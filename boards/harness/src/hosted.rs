@@ -1,6 +1,7 @@
 //! Files and exit status of an ordinary process: the counterpart of `semihosting.rs`.
 use std::ffi::CStr;
 use std::io::{BufReader, BufWriter, Read, Write};
+use std::time::Instant;
 
 /// An open file.
 pub(crate) struct Input(BufReader<std::fs::File>);
@@ -34,6 +35,39 @@ impl Output {
     /// Flushes what is buffered and closes the file; whether that worked.
     pub(crate) fn close(mut self) -> bool {
         self.0.flush().is_ok()
+    }
+}
+
+/// How long cases take: `times.bin` has the nanoseconds of each, as little-endian 64-bit integers.
+pub(crate) struct Times {
+    file: Option<Output>,
+    /// Of the case so far.
+    nanos: u64,
+}
+
+impl Times {
+    /// Creates the file, or empties it.
+    pub(crate) fn create() -> Self {
+        Times { file: Output::create(c"times.bin"), nanos: 0 }
+    }
+
+    /// Adds what a run takes to the case.
+    pub(crate) fn measure(&mut self, run: impl FnOnce() -> bool) -> bool {
+        let start = Instant::now();
+        let complete = run();
+        self.nanos += start.elapsed().as_nanos() as u64;
+        complete
+    }
+
+    /// Ends the case; whether that could be written.
+    pub(crate) fn write_case(&mut self) -> bool {
+        let nanos = std::mem::take(&mut self.nanos).to_le_bytes();
+        self.file.as_mut().is_some_and(|file| file.write(&nanos))
+    }
+
+    /// Closes the file; whether that worked.
+    pub(crate) fn close(self) -> bool {
+        self.file.is_some_and(Output::close)
     }
 }
 

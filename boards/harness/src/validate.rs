@@ -1,5 +1,6 @@
 //! Every case of a case file, outputs to a file.
-use crate::platform::{self, Input, Output};
+use crate::bench::run;
+use crate::platform::{self, Input, Output, Times};
 use crate::report::{fail, Line};
 use crate::{CASES, OUTPUTS};
 use kiln::Model;
@@ -8,6 +9,8 @@ use kiln::Model;
 ///
 /// The model is reset before each case, or only before the first where the file is one sequence. A case of a model that is fed by
 /// rows is its input, or a single row of it. Where the file does not fit the model, the program says so and ends with status 2.
+///
+/// Every invocation stands between the markers of [`bench`](crate::bench()). A process also writes how long each case took.
 pub fn validate<M: Model>(model: &mut M) -> ! {
     if !platform::prepare() {
         fail("this machine has not the instruction set that KILN_LEVEL names");
@@ -21,6 +24,7 @@ pub fn validate<M: Model>(model: &mut M) -> ! {
     for index in 0..M::INFO.outputs.len() {
         written &= outputs.write(&(model.output_bytes(index).len() as u32).to_le_bytes());
     }
+    let mut times = Times::create();
     for case in 0..header.cases {
         if case == 0 || !header.sequence {
             model.reset();
@@ -28,15 +32,16 @@ pub fn validate<M: Model>(model: &mut M) -> ! {
         let mut complete = false;
         for _ in 0..header.pieces {
             read_inputs(model, &mut cases);
-            complete = crate::invoke(model);
+            complete = times.measure(|| run(model));
         }
+        written &= times.write_case();
         written &= outputs.write(&[complete.into()]);
         for index in 0..M::INFO.outputs.len() {
             written &= !complete || outputs.write(model.output_bytes(index));
         }
     }
-    if !(written && outputs.close()) {
-        fail("cannot write outputs.bin");
+    if !(written && outputs.close() && times.close()) {
+        fail("cannot write outputs.bin or times.bin");
     }
     Line::new("kiln-cases ").number(header.cases).print();
     platform::exit(0)

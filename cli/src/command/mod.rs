@@ -5,6 +5,7 @@ mod answer;
 mod bench;
 mod boards;
 mod compile;
+mod eval;
 mod explain;
 mod firmware;
 mod kiln;
@@ -50,6 +51,9 @@ pub(crate) enum Command {
     /// Compare outputs, here and on boards, with recorded ones or with the interpreter's
     #[command(after_long_help = validate::EXAMPLES)]
     Validate(validate::Arguments),
+    /// Run a labelled set through a model, here and on boards: accuracy, confusion, latency
+    #[command(after_long_help = eval::EXAMPLES)]
+    Eval(Box<eval::Arguments>),
     /// Measure cycles, stack, RAM and flash of one inference on a board
     #[command(after_long_help = bench::EXAMPLES)]
     Bench(bench::Arguments),
@@ -77,6 +81,7 @@ impl Command {
             Command::Plan(arguments) => arguments.run(),
             Command::Report(arguments) => arguments.run(),
             Command::Validate(arguments) => arguments.run(),
+            Command::Eval(arguments) => arguments.run(),
             Command::Bench(arguments) => arguments.run(),
             Command::Flash(firmware) => firmware::flash(&firmware),
             Command::Run(firmware) => firmware::run(&firmware),

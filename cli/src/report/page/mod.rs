@@ -16,6 +16,9 @@ const SCRIPT: &str = include_str!("script.js");
 const POLICY: &str =
     "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:";
 
+/// The same for a page that has no scripts.
+pub(crate) const WITHOUT_SCRIPTS: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:";
+
 /// The sections: id and title.
 const SECTIONS: [(&str, &str); 7] = [
     ("graph", "Graph as compiled"),

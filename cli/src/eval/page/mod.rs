@@ -1,0 +1,241 @@
+//! An evaluation as one page that needs nothing else: no network, no file beside it.
+//!
+//! `maud` escapes all that is written into it: names come from files, and may be anything.
+
+mod chart;
+mod sample;
+
+use super::data::{Against, PlaceReport, Report};
+use super::metrics::{Detection, Measures};
+use super::text::{duration, percent, rightness, share};
+use super::Evaluation;
+use crate::report::WITHOUT_SCRIPTS;
+use maud::{html, Markup, PreEscaped, DOCTYPE};
+
+const STYLE: &str = include_str!("style.css");
+
+/// Most samples that are shown of one kind.
+const SHOWN: usize = 60;
+
+impl Evaluation {
+    /// The page.
+    pub fn page(&self) -> String {
+        let report = &self.report;
+        let title = format!("{}: Kiln evaluation", report.model);
+        let page = html! {
+            (DOCTYPE)
+            html lang="en" {
+                head {
+                    meta charset="utf-8";
+                    meta name="viewport" content="width=device-width, initial-scale=1";
+                    meta name="color-scheme" content="light dark";
+                    meta http-equiv="Content-Security-Policy" content=(WITHOUT_SCRIPTS);
+                    // Otherwise browsers ask a server for an icon.
+                    link rel="icon" href="data:,";
+                    title { (title) }
+                    style { (PreEscaped(STYLE)) }
+                }
+                body {
+                    header {
+                        h1 { (report.model) }
+                        p { "Evaluated by Kiln " (env!("CARGO_PKG_VERSION")) " on " (report.data) }
+                    }
+                    main {
+                        (summary(report))
+                        @for (index, place) in report.places.iter().enumerate() {
+                            section aria-labelledby={ "place-" (index) } {
+                                h2 id={ "place-" (index) } { (place.place) }
+                                (self.place(place))
+                            }
+                        }
+                        @if let Some(against) = &report.against { (self.against(against)) }
+                    }
+                }
+            }
+        };
+        page.into_string()
+    }
+
+    fn place(&self, place: &PlaceReport) -> Markup {
+        let all = self.report.samples;
+        html! {
+            p { (rightness(&place.measures, all)) }
+            @if let Some(same) = self.report.sameness(place) {
+                p { "Beside " (self.report.places[0].place) ": " (same) "." }
+            }
+            @if let Some(latency) = &place.latency {
+                @let (what, quantiles) = duration(latency);
+                p { (what) ": " (quantiles) }
+                (chart::latency(latency))
+            }
+            // The same answers have the same tables and pictures.
+            @if place.same_answers != Some(all) {
+                (measures(&place.measures))
+                @if let Some(detection) = &place.detection { (detector(detection)) }
+                @if !place.wrong.is_empty() {
+                    h3 { "Wrong answers" }
+                    (more(place.wrong.len()))
+                    div.samples {
+                        @for wrong in place.wrong.iter().take(SHOWN) {
+                            figure {
+                                (self.picture(wrong.index))
+                                figcaption {
+                                    span.bad { (wrong.answer) } " " (score(wrong.score)) br;
+                                    "is " strong { (wrong.label) }
+                                    @if let Some(of_label) = wrong.label_score { " " (score(of_label)) } br;
+                                    small { (wrong.sample) }
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    fn against(&self, against: &Against) -> Markup {
+        let report = &self.report;
+        html! {
+            section aria-labelledby="against" {
+                h2 #against { (report.model) " beside " (against.model) ", on " (against.place) }
+                dl.facts {
+                    @for (what, value) in against.facts(report, &report.places[0].measures) {
+                        div { dt { (what) } dd { (value) } }
+                    }
+                }
+                h3 { (against.model) }
+                (measures(&against.measures))
+                @if let Some(detection) = &against.detection { (detector(detection)) }
+                @if !against.differing.is_empty() {
+                    h3 { "Different answers" }
+                    (more(against.differing.len()))
+                    div.samples {
+                        @for sample in against.differing.iter().take(SHOWN) {
+                            figure {
+                                (self.picture(sample.index))
+                                figcaption {
+                                    "is " strong { (sample.label) } br;
+                                    span.bad[sample.answer != sample.label] { (sample.answer) } " " (score(sample.score))
+                                    " " small { (report.model) } br;
+                                    span.bad[sample.other_answer != sample.label] { (sample.other_answer) } " " (score(sample.other_score))
+                                    " " small { (against.model) } br;
+                                    small { (sample.sample) }
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn score(score: f32) -> String {
+    format!("({score:.3})")
+}
+
+fn more(count: usize) -> Markup {
+    html! { @if count > SHOWN { p.soft { "The first " (SHOWN) " of " (count) "." } } }
+}
+
+fn summary(report: &Report) -> Markup {
+    html! {
+        section aria-label="Summary" {
+            dl.facts {
+                @for place in &report.places {
+                    div { dt { "Right on " (place.place) } dd { (percent(place.measures.accuracy)) } }
+                }
+                div { dt { "Samples" } dd { (report.samples) @if report.samples < report.of_set { " of " (report.of_set) } } }
+                div { dt { "Classes" } dd { (report.classes.len()) } }
+                div { dt { "Input" } dd { (report.input) } }
+            }
+            @for warning in report.warnings() { p.bad { "Warning: " (warning) "." } }
+        }
+    }
+}
+
+fn measures(measures: &Measures) -> Markup {
+    html! {
+        h3 { "Confusion" }
+        (scroll("Confusion matrix", html! {
+            table.matrix {
+                thead { tr { th scope="col" { "label \\ answer" } @for class in &measures.classes { th scope="col" { (class.name) } } } }
+                tbody {
+                    @for (label, row) in measures.confusion.iter().enumerate() {
+                        tr {
+                            th scope="row" { (measures.classes[label].name) }
+                            @for (answer, count) in row.iter().enumerate() {
+                                (cell(*count, measures.classes[label].samples, label == answer))
+                            }
+                        }
+                    }
+                }
+            }
+        }))
+        h3 { "Classes" }
+        (scroll("Classes", html! {
+            table {
+                thead { tr { th scope="col" { "class" } @for head in ["samples", "precision", "recall", "F1"] { th.n scope="col" { (head) } } } }
+                tbody {
+                    @for class in &measures.classes {
+                        tr {
+                            th scope="row" { (class.name) }
+                            td.n { (class.samples) }
+                            td.n { (share(class.precision)) }
+                            td.n { (share(class.recall)) }
+                            td.n { (share(class.f1)) }
+                        }
+                    }
+                }
+            }
+        }))
+    }
+}
+
+/// A cell of the matrix, the darker the larger its share of the row.
+fn cell(count: usize, of: usize, right: bool) -> Markup {
+    let shade = (100 * count).checked_div(of).unwrap_or(0);
+    html! {
+        td.n.right[right].wrong[!right] style={ "--shade: " (shade) "%" } {
+            @if count > 0 { (count) } @else { span.soft { "·" } }
+        }
+    }
+}
+
+fn detector(detection: &Detection) -> Markup {
+    let rate = |count: usize, rate: Option<f64>| match rate {
+        Some(rate) => format!("{count} ({})", percent(rate)),
+        None => count.to_string(),
+    };
+    html! {
+        h3 { "Detecting " (detection.class) }
+        p {
+            (detection.positives) " samples of it, " (detection.negatives) " others"
+            @if let Some(hours) = detection.negative_hours { ", " (format!("{hours:.3}")) " hours" }
+        }
+        (chart::detection(detection))
+        (scroll("Thresholds", html! {
+            table {
+                thead { tr {
+                    @for head in ["threshold", "misses", "false accepts"] { th.n scope="col" { (head) } }
+                    @if detection.negative_hours.is_some() { th.n scope="col" { "per hour" } }
+                } }
+                tbody {
+                    @for point in &detection.points {
+                        tr {
+                            td.n { (format!("{:.3}", point.threshold)) }
+                            td.n { (rate(point.misses, point.miss_rate)) }
+                            td.n { (rate(point.false_accepts, point.false_accept_rate)) }
+                            @if let Some(rate) = point.per_hour { td.n { (format!("{rate:.2}")) } }
+                        }
+                    }
+                }
+            }
+        }))
+    }
+}
+
+/// Something wider than a phone: it scrolls by itself, by keyboard too.
+fn scroll(label: &str, content: Markup) -> Markup {
+    html! { div.scroll role="region" aria-label=(label) tabindex="0" { (content) } }
+}
