@@ -64,6 +64,9 @@ pub(super) struct ModelArgs {
     /// How the input is given: whole, row by row (`push_row`), or as a sliding window of rows (`slide`)
     #[arg(long, value_name = "HOW", default_value = "whole", value_parser = ["whole", "rows", "sliding"])]
     input: String,
+    /// The lines of a camera that become the input (`push_line`), e.g. "rgb565 320x240, crop = centre, resize = bilinear"
+    #[arg(long, value_name = "LINES")]
+    source: Option<String>,
     #[command(flatten)]
     interface: InterfaceArgs,
     /// The function that computes a custom operator; repeatable
@@ -139,6 +142,7 @@ impl ModelArgs {
         }
         let optional = [
             ("name", &self.name),
+            ("source", &self.source),
             ("ram", &self.ram),
             ("flash", &self.flash),
             ("fast_ram", &self.fast_ram),
