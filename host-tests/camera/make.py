@@ -14,6 +14,8 @@ import PIL
 from PIL import Image
 
 BYTES = {"rgb565-le": 2, "rgb565-be": 2, "rgb888": 3, "bgr888": 3, "gray8": 1, "yuyv": 2, "uyvy": 2}
+BAYER = ("rggb", "bggr", "grbg", "gbrg")
+BYTES |= dict.fromkeys(BAYER, 1)
 
 # Frame, what is seen of it (width, height, left, top), and size of the result.
 VIEWS = [
@@ -44,7 +46,13 @@ def fnv(data):
     return f"{value:016x}"
 
 
+def demosaiced(frame, kind):
+    return cv2.cvtColor(frame, getattr(cv2, f"COLOR_Bayer{kind.upper()}2RGB"))
+
+
 def opencv(frame, kind, channels):
+    if kind in BAYER:
+        frame, kind = demosaiced(frame, kind), "rgb888"
     rgb = channels == 3
     codes = {
         "rgb565-le": (cv2.COLOR_BGR5652RGB, cv2.COLOR_BGR5652GRAY),
@@ -63,6 +71,8 @@ def opencv(frame, kind, channels):
 def pillow(frame, kind, channels):
     height, width, _ = frame.shape
     mode = "RGB" if channels == 3 else "L"
+    if kind in BAYER:
+        frame, kind = demosaiced(frame, kind), "rgb888"
     if kind == "gray8":
         return Image.fromarray(frame[..., 0], "L").convert(mode)
     if kind.startswith("rgb565"):
@@ -98,7 +108,7 @@ def case(like, kind, channels, flip, frame, view, size, resize):
     result = made(like, kind, channels, flip, frame, view, size, resize)
     # What OpenCV computes in floats may differ by a step, so its bytes are needed: of a few cases.
     floats = resize == "area" and like == "opencv" and (view[0] % size[0] or view[1] % size[1])
-    if floats and (kind not in ("rgb888", "rgb565-be") or frame[0] > 40):
+    if floats and (frame[0] > 40 or kind not in ("rgb888", "rgb565-be") and (flip or view != VIEWS[0][1])):
         return
     result = "=" + result.hex() if floats else fnv(result)
     name = lambda sizes: "x".join(map(str, sizes[:2])) + "".join(f"+{at}" for at in sizes[2:])
@@ -110,7 +120,8 @@ for like in ("opencv", "pillow"):
     for kind in BYTES:
         for channels in (1, 3):
             for resize in ("nearest", "bilinear", "area"):
-                for number, (frame, view, size) in enumerate(VIEWS):
+                few = kind in BAYER[1:]
+                for number, (frame, view, size) in enumerate(VIEWS[: 2 if few else None]):
                     for flip in (False, True)[: 2 if number in (0, 2) else 1]:
                         case(like, kind, channels, flip, frame, view, size, resize)
                 if kind == "rgb565-be":

@@ -24,12 +24,12 @@
 /// | `fast_ram` | as `ram` | most bytes of a second arena, for fast RAM, see below |
 /// | `flash` | as `ram` | most bytes of constants |
 /// | `input` | `"whole"`, `"rows"`, `"sliding"` | how the input is given, see below |
+/// | `source` | `"rgb565 320x240, crop = centre, resize = bilinear"` | the lines of a camera become the input, by `push_line` |
 /// | `io` | `"native"`, `"quantized"` | `"quantized"` drops QUANTIZE and DEQUANTIZE at the edges of the model |
 /// | `reference` | `"tflm"`, `"litert"` | whose integers are given where TensorFlow Lite's reference kernels disagree |
 /// | `qdq` | `"integers"`, `"float"` | ONNX files in QDQ format: integer layers (the default), or the floats that the file describes |
 /// | `qdq_drift` | `"64"` | how many steps outputs may drift from those floats; beyond it the model is refused |
 /// | `float` | `"fast"`, `"reproducible"` | which bits floats have: those that are computed fastest (the default), or the same on every processor |
-/// | `source` | `"rgb565 320x240, crop = centre, resize = bilinear"` | the lines of a camera become the input, by `push_line` |
 /// | `input_shape` | `"[1, 49, 40]"` | sizes that the file leaves open; of one of several inputs `input_shape("audio", [1, 49, 40])` |
 /// | `channels_last` | `"image"` | an input or output of an ONNX model, by name, that is channel-last, `[n, h, w, c]`; may stand several times |
 /// | `state("h_out", "h_in")` | | the model keeps that output for that input of the next inference, zeros at first; may stand several times |

@@ -4,7 +4,8 @@
 #![allow(clippy::unwrap_used)]
 
 use kiln::camera::{
-    most_taps, Area, Bgr, Camera, Filter, Filtered, Format, Gray8, Linear, Nearest, OpenCv, Pillow,
+    most_taps, Area, Bayer, Bgr, Camera, Filter, Filtered, Format, Gray8, Linear, Mosaic, Nearest, OpenCv,
+    Pillow,
 };
 use kiln::camera::{Resize, Rgb565, Rgb888, Source, View, Yuv422};
 
@@ -50,6 +51,11 @@ kiln::include_model!(
     channels_last = "heat",
     input = "rows",
     source = "rgb565-le 40x30, resize = bilinear, scale = 1/255"
+);
+
+kiln::include_model!(
+    BayerLines = "../host-tests/models/tflite/op_uint8_edges_int8.tflite",
+    source = "gbrg 40x30, resize = area"
 );
 
 kiln::share_arena! {
@@ -203,6 +209,27 @@ fn colours_of_three_channels() {
         found[1].extend(other.push_line(line.try_into().unwrap()).copied());
     }
     assert_eq!(found, expected.map(|expected| vec![expected]));
+}
+
+#[test]
+fn a_colour_in_each_pixel() {
+    let view = View { lines: 30, left: 0, top: 0, width: 40, height: 30, mirrored: false };
+    let frame = frame(30 * 40, 23);
+    let source = Source::<Mosaic<OpenCv, 0, 1>, _>::new(view, Area::<6, 6>::new(&view));
+    let mut camera = Bayer::<_, 3, 18, 121>::new();
+    let (mut image, mut row) = (Vec::new(), [0; 18]);
+    let mut colours = Colours::new();
+    let mut model = BayerLines::new();
+    let mut found = Vec::new();
+    for line in frame.chunks_exact(40) {
+        while camera.push(&source, line, &mut row, |_, value| value) {
+            image.extend_from_slice(&row);
+        }
+        found.extend(model.push_line(line.try_into().unwrap()).copied());
+    }
+    colours.input_mut().copy_from_slice(&image);
+    colours.invoke();
+    assert_eq!(found, [*colours.output()]);
 }
 
 /// It has several outputs, and is channel-first in the file.

@@ -42,7 +42,15 @@ words! {
     /// Luma, U, luma, V of two pixels.
     Yuyv "yuyv",
     /// U, luma, V, luma of two pixels.
-    Uyvy "uyvy"
+    Uyvy "uyvy",
+    /// A colour in each pixel: red, green; green, blue.
+    Rggb "rggb",
+    /// Blue, green; green, red.
+    Bggr "bggr",
+    /// Green, red; blue, green.
+    Grbg "grbg",
+    /// Green, blue; red, green.
+    Gbrg "gbrg"
 }
 
 words! {
@@ -155,9 +163,22 @@ impl Source {
     /// Bytes of a line.
     pub fn line_bytes(&self) -> usize {
         match self.format {
-            PixelFormat::Gray8 => self.width,
+            PixelFormat::Rgb565Le | PixelFormat::Rgb565Be | PixelFormat::Yuyv | PixelFormat::Uyvy => {
+                2 * self.width
+            }
             PixelFormat::Rgb888 | PixelFormat::Bgr888 => 3 * self.width,
-            _ => 2 * self.width,
+            _ => self.width,
+        }
+    }
+
+    /// Parities of the columns and of the lines with red, of sensors with a colour in each pixel.
+    pub fn red_at(&self) -> Option<[usize; 2]> {
+        match self.format {
+            PixelFormat::Rggb => Some([0, 0]),
+            PixelFormat::Grbg => Some([1, 0]),
+            PixelFormat::Gbrg => Some([0, 1]),
+            PixelFormat::Bggr => Some([1, 1]),
+            _ => None,
         }
     }
 
@@ -265,6 +286,11 @@ impl FromStr for Source {
             mean: None,
             scale: None,
         };
+        if source.red_at().is_some() && (width < 3 || height < 3) {
+            let help =
+                "use a frame of at least 3x3: the colours of a pixel are those of its neighbours".into();
+            return Err(wrong(format!("`{size}` is too small for this format"), help));
+        }
         let mut said = Vec::new();
         for part in parts {
             let Some((word, value)) = part.split_once('=') else { return Err(unknown(part.trim())) };
@@ -380,6 +406,7 @@ mod tests {
             ("rgb565 0x240", "is no size"),
             ("rgb565 5000x240", "at most 4095"),
             ("yuyv 321x240", "even width"),
+            ("rggb 40x2", "at least 3x3"),
             ("gray8 320x240, crop = 240x240", "centre, none"),
             ("gray8 320x240, crop = 240x240+81+0", "not inside of a frame of 320x240"),
             ("gray8 320x240, crop = 0x240+0+0", "not inside"),

@@ -20,6 +20,14 @@ pub(super) fn expand_module(program: &Program, options: &Options) -> Option<Toke
     let (resized, new) = expand_resize(camera);
     let (width, channels) = (bytes(camera.width), bytes(camera.channels));
     let element = expand_element(camera, port, section.as_ref());
+    let held = quote! { { <Resized as kiln::camera::Resize>::ROWS * #width * #channels } };
+    let kept = match camera.source.red_at() {
+        None => quote! { kiln::camera::Camera<Resized, #channels, #held> },
+        Some(_) => {
+            let raw = bytes(3 * camera.source.line_bytes() + 1);
+            quote! { kiln::camera::Bayer<Resized, #channels, #held, #raw> }
+        }
+    };
     Some(quote! {
         /// What is done to the lines of the camera.
         mod source {
@@ -28,11 +36,7 @@ pub(super) fn expand_module(program: &Program, options: &Options) -> Option<Toke
             const VIEW: kiln::camera::View = #view;
             type Format = #format;
             type Resized = #resized;
-            pub(super) type Camera = kiln::camera::Camera<
-                Resized,
-                #channels,
-                { <Resized as kiln::camera::Resize>::ROWS * #width * #channels },
-            >;
+            pub(super) type Camera = #kept;
             /// Formats, places and weights.
             #section
             pub(super) static SOURCE: kiln::camera::Source<Format, Resized> =
@@ -56,6 +60,10 @@ fn expand_format(camera: &Camera) -> TokenStream {
         PixelFormat::Gray8 => quote! { kiln::camera::Gray8 },
         PixelFormat::Yuyv => quote! { kiln::camera::Yuv422<#like, false> },
         PixelFormat::Uyvy => quote! { kiln::camera::Yuv422<#like, true> },
+        PixelFormat::Rggb | PixelFormat::Bggr | PixelFormat::Grbg | PixelFormat::Gbrg => {
+            let [x, y] = camera.source.red_at().unwrap_or_default().map(bytes);
+            quote! { kiln::camera::Mosaic<#like, #x, #y> }
+        }
     };
     match camera.source.order {
         Order::Rgb => format,

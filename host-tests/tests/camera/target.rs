@@ -102,3 +102,79 @@ fn firmware_sees_what_the_interpreter_sees() {
         None => println!("KILN_CORPUS is not set: person_detect did not see anything"),
     }
 }
+
+/// Estimated cycles of a frame of 320 · 240 pixels in RGB565, of which the middle becomes 96 · 96 pixels, on a Cortex-M4: at most so many millions.
+#[test]
+fn frames_take_few_cycles() {
+    const WAYS: [(&str, &str, f64); 5] = [
+        ("nearest", "Nearest<96, 96>, Nearest::new(&VIEW)", 0.6),
+        ("bilinear", "Linear<96, 96>, Linear::new(&VIEW)", 2.0),
+        ("area", "Area<96, 96>, Area::new(&VIEW)", 4.5),
+        ("Pillow's bilinear", "Filtered<96, 96, 5, 5>, Filtered::new(&VIEW, Filter::Triangle)", 6.0),
+        ("Pillow's area", "Filtered<96, 96, 3, 3>, Filtered::new(&VIEW, Filter::Box)", 4.0),
+    ];
+    let mut steps = String::new();
+    for (number, (_, way, _)) in WAYS.iter().enumerate() {
+        let (resize, new) = way.split_at(way.find(">, ").unwrap() + 1);
+        let new = &new[2..];
+        steps += &format!(
+            "static SOURCE_{number}: Source<Rgb565<OpenCv, true>, {resize}> = Source::new(VIEW, {new});
+    let mut camera = Camera::<{resize}, 1, {{ <{resize} as Resize>::ROWS * 96 }}>::new();
+    mark();
+    for _ in 0..240 {{
+        while camera.push(&SOURCE_{number}, black_box(&line), &mut row, |_, value| (value ^ 0x80) as i8) {{}}
+    }}
+    black_box(&row);
+    "
+        );
+    }
+    let main = format!(
+        "#![no_std]
+#![no_main]
+
+use core::hint::black_box;
+use kiln::camera::*;
+
+const VIEW: View = View {{ lines: 240, left: 40, top: 0, width: 240, height: 240, mirrored: false }};
+
+#[no_mangle]
+#[inline(never)]
+extern \"C\" fn mark() {{
+    black_box(1);
+}}
+
+#[no_mangle]
+#[inline(never)]
+extern \"C\" fn window_begin() {{
+    black_box(2);
+}}
+
+#[no_mangle]
+#[inline(never)]
+extern \"C\" fn window_end() {{
+    black_box(3);
+}}
+
+#[kiln_harness::entry]
+fn main() -> ! {{
+    let line = black_box([0x5a; 640]);
+    let mut row = [0i8; 96];
+    window_begin();
+    {steps}mark();
+    window_end();
+    kiln_harness::exit(0)
+}}
+"
+    );
+    let board = Board::find("qemu-cortex-m4").unwrap();
+    let request = ProgramRequest { board, name: "camera-cycles", main_rs: main, dependencies: &[] };
+    let elf = build_program(&request).unwrap_or_else(|error| panic!("{error}"));
+    let markers = qemu::Markers { begin: "window_begin", end: "window_end", step: Some("mark") };
+    let counted = qemu::count_steps(board, &elf, &markers, Duration::from_secs(120)).unwrap();
+    assert_eq!(counted.steps.len(), WAYS.len() + 1);
+    for ((name, _, most), count) in WAYS.iter().zip(&counted.steps) {
+        let millions = count.cycles as f64 / 1e6;
+        println!("{name}: {millions:.2} million cycles");
+        assert!(millions <= *most, "{name}: {millions:.2} million cycles");
+    }
+}

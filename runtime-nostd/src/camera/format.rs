@@ -217,6 +217,42 @@ impl<L: Like, const CHROMA_FIRST: bool> Format for Yuv422<L, CHROMA_FIRST> {
     }
 }
 
+/// A colour for each pixel, as OpenCV's `COLOR_BayerRGGB2RGB` and so on see it: the mean of the nearest pixels of each colour. For a [`Bayer`](super::Bayer). Red is in the columns whose parity is `X` and the lines whose parity is
+/// `Y`: `0, 0` is RGGB, `1, 0` GRBG, `0, 1` GBRG, `1, 1` BGGR.
+#[derive(Clone, Copy, Debug)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Mosaic<L, const X: usize, const Y: usize>(PhantomData<L>);
+
+impl<L: Like, const X: usize, const Y: usize> Sealed for Mosaic<L, X, Y> {}
+
+impl<L: Like, const X: usize, const Y: usize> Format for Mosaic<L, X, Y> {
+    #[inline(always)]
+    fn rgb(lines: &[u8], x: usize) -> [u8; 3] {
+        let width = lines.len() / 3;
+        // Pixels at the edges are seen as their neighbours.
+        let x = x.min(width.saturating_sub(2)).max(1);
+        let at = |line: usize, x: usize| u16::from(byte(lines, (line * width).wrapping_add(x)));
+        let odd = usize::from(byte(lines, 3 * width));
+        let (left, right) = (x.wrapping_sub(1), x.wrapping_add(1));
+        let own = at(1, x) as u8;
+        let (beside, above) = (at(1, left) + at(1, right), at(0, x) + at(2, x));
+        let corners = at(0, left) + at(0, right) + at(2, left) + at(2, right);
+        let [beside2, above2] = [beside, above].map(|sum| ((sum + 1) >> 1) as u8);
+        let [cross4, corners4] = [beside + above, corners].map(|sum| ((sum + 2) >> 2) as u8);
+        match (x % 2 == X, odd == Y) {
+            (true, true) => [own, cross4, corners4],
+            (false, true) => [beside2, own, above2],
+            (true, false) => [above2, own, beside2],
+            (false, false) => [corners4, cross4, own],
+        }
+    }
+
+    #[inline(always)]
+    fn gray(lines: &[u8], x: usize) -> u8 {
+        L::luma(Self::rgb(lines, x))
+    }
+}
+
 /// A format, with blue first for the model.
 #[derive(Clone, Copy, Debug)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]

@@ -23,11 +23,13 @@
 //! assert_eq!(rows, 12);
 //! ```
 
+mod bayer;
 mod format;
 mod resize;
 mod tables;
 
-pub use format::{Bgr, Bgr888, Format, Gray8, Like, OpenCv, Pillow, Rgb565, Rgb888, Yuv422};
+pub use bayer::Bayer;
+pub use format::{Bgr, Bgr888, Format, Gray8, Like, Mosaic, OpenCv, Pillow, Rgb565, Rgb888, Yuv422};
 pub use resize::{Area, Filtered, Linear, Nearest, Resize};
 pub use tables::{most_taps, Filter, View};
 

@@ -16,6 +16,7 @@ const _: fn() = || {
     formatted::<any::Which>();
 
     formatted::<camera::Area<12, 12>>();
+    formatted::<camera::Bayer<camera::Linear<12, 12>, 1, 24, 121>>();
     formatted::<camera::Bgr<camera::Gray8>>();
     formatted::<camera::Bgr888<camera::Pillow>>();
     formatted::<camera::Camera<camera::Linear<12, 12>, 1, 24>>();
@@ -24,6 +25,7 @@ const _: fn() = || {
     formatted::<camera::Gray8>();
     formatted::<camera::Line<'static>>();
     formatted::<camera::Linear<12, 12>>();
+    formatted::<camera::Mosaic<camera::OpenCv, 0, 0>>();
     formatted::<camera::Nearest<12, 12>>();
     formatted::<camera::OpenCv>();
     formatted::<camera::Pillow>();

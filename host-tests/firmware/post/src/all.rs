@@ -3,8 +3,10 @@
 
 use core::hint::black_box;
 use kiln::any::{batch, bytes_of, bytes_of_mut, AnyModel, Typed};
-use kiln::camera::{most_taps, Area, Bgr, Bgr888, Camera, Filter, Filtered, Format, Gray8, Linear, Nearest};
-use kiln::camera::{OpenCv, Pillow, Resize, Rgb565, Rgb888, Source, View, Yuv422};
+use kiln::camera::{
+    most_taps, Area, Bayer, Bgr, Bgr888, Camera, Filter, Filtered, Format, Gray8, Linear, Nearest,
+};
+use kiln::camera::{Mosaic, OpenCv, Pillow, Resize, Rgb565, Rgb888, Source, View, Yuv422};
 use kiln::frontend::{to_f32, to_i8, Frontend, MicroWakeWord, Tables, MICRO_SPEECH};
 use kiln::post::{
     argmax, top_k, Anchor, BoxOrder, Detection, Detections, Exponential, GridHead, Hysteresis, Labels,
@@ -66,6 +68,7 @@ fn images() -> usize {
     static BETWEEN: Source<Yuv422<OpenCv, true>, Linear<12, 10>> = Source::new(VIEW, Linear::new(&VIEW));
     static MEANS: Source<Bgr888<OpenCv>, Area<12, 10>> = Source::new(VIEW, Area::new(&VIEW));
     static WHOLE_MEANS: Source<Gray8, Area<1, 14>> = Source::new(VIEW, Area::new(&VIEW));
+    static MOSAIC: Source<Mosaic<OpenCv, 1, 0>, Linear<12, 10>> = Source::new(VIEW, Linear::new(&VIEW));
     static FILTERED: Source<Rgb888<Pillow>, Filtered<12, 10, { TAPS[0] }, { TAPS[1] }>> =
         Source::new(VIEW, Filtered::new(&VIEW, Filter::Triangle));
     image::<_, _, 3, 0>(&BY_PIXEL)
@@ -74,6 +77,7 @@ fn images() -> usize {
         ^ image::<_, _, 1, 12>(&MEANS)
         ^ image::<_, _, 3, 3>(&WHOLE_MEANS)
         ^ image::<_, _, 3, { 36 * TAPS[1] }>(&FILTERED)
+        ^ mosaic(&MOSAIC)
 }
 
 #[inline(never)]
@@ -91,6 +95,29 @@ fn image<F: Format, R: Resize, const CHANNELS: usize, const HELD: usize>(source:
         let (length, width) = black_box(if turn < 45 { (120, 36) } else { (turn, turn % 40) });
         let line = line.get(..length).unwrap_or_default();
         while camera.push(source, line, row.get_mut(..width).unwrap_or_default(), |_, value| value) {
+            sum = row.iter().fold(sum, |sum, &value| sum.wrapping_mul(31).wrapping_add(value.into()));
+        }
+        if turn == 42 {
+            sum = sum.wrapping_add(camera.row() as u32);
+            camera.restart();
+        }
+    }
+    (sum as u16).into()
+}
+
+#[inline(never)]
+fn mosaic<F: Format, R: Resize>(source: &Source<F, R>) -> usize {
+    let (source, mut camera) = (black_box(source), black_box(Bayer::<R, 3, 72, 121>::new()));
+    let mut sum = 0u32;
+    for turn in 0..black_box(75) {
+        let line = [(turn * turn) as u8; 50];
+        let mut row = [0; 36];
+        while camera.push(
+            source,
+            line.get(..black_box(turn % 51)).unwrap_or_default(),
+            &mut row,
+            |_, value| value,
+        ) {
             sum = row.iter().fold(sum, |sum, &value| sum.wrapping_mul(31).wrapping_add(value.into()));
         }
         if turn == 42 {
