@@ -228,6 +228,14 @@ impl Share {
     }
 }
 
+/// Adds so many parts of a pixel.
+#[inline(always)]
+fn add<const C: usize>(sums: &mut [u32; C], parts: u32, pixel: [u8; C]) {
+    for (sum, value) in sums.iter_mut().zip(pixel) {
+        *sum = sum.wrapping_add(parts.wrapping_mul(value.into()));
+    }
+}
+
 /// How a mean is rounded.
 #[derive(Clone, Copy, Debug)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
@@ -270,25 +278,35 @@ impl<const W: usize, const H: usize> Area<W, H> {
     /// The sums of a line, for each pixel of the result.
     #[inline(always)]
     fn sums<F: Format, const C: usize>(&self, line: Line<'_>, mut emit: impl FnMut([u32; C])) {
-        let (mut x, mut left, mut pixel) = (0, 0, [0; C]);
+        let Share { to, from } = self.x;
+        let (mut at, step) = match line.mirrored {
+            false => (0usize, 1),
+            true => (line.width.wrapping_sub(1), usize::MAX),
+        };
+        let mut next = || {
+            let pixel = line.pixel::<F, C>(at);
+            at = at.wrapping_add(step);
+            pixel
+        };
+        // What is left of a pixel that counts for two.
+        let (mut left, mut pixel) = (0, [0; C]);
         for _ in 0..W {
-            let (mut missing, mut sum) = (self.x.to, [0u32; C]);
-            while missing > 0 && x <= line.width {
-                if left == 0 {
-                    let at = if line.mirrored { line.width.wrapping_sub(1).wrapping_sub(x) } else { x };
-                    pixel = line.pixel::<F, C>(at);
-                    left = self.x.from;
-                    x = x.wrapping_add(1);
+            let (mut missing, mut whole) = (to.wrapping_sub(left), [0u32; C]);
+            while missing >= from {
+                for (sum, value) in whole.iter_mut().zip(next()) {
+                    *sum = sum.wrapping_add(value.into());
                 }
-                let part = missing.min(left);
-                sum = from_fn(|c| {
-                    let (sum, pixel) = (sum.get(c).copied(), pixel.get(c).copied());
-                    sum.unwrap_or(0).wrapping_add(part.wrapping_mul(pixel.unwrap_or(0).into()))
-                });
-                missing = missing.wrapping_sub(part);
-                left = left.wrapping_sub(part);
+                missing = missing.wrapping_sub(from);
             }
-            emit(sum);
+            let mut sums = whole.map(|sum| sum.wrapping_mul(from));
+            add(&mut sums, left, pixel);
+            left = 0;
+            if missing > 0 {
+                pixel = next();
+                add(&mut sums, missing, pixel);
+                left = from.wrapping_sub(missing);
+            }
+            emit(sums);
         }
     }
 

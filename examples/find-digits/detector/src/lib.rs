@@ -141,7 +141,8 @@ mod tests {
     fn a_camera_sees_the_same() {
         let mut finder = Finder::new();
         for (index, scene) in scenes().enumerate().take(40) {
-            let mut all = frame(&scene.draw()).filter_map(|line| finder.push_line(&line, LEAST_SCORE));
+            let picture = scene.draw();
+            let mut all = frame(&picture).filter_map(|line| finder.push_line(&line, LEAST_SCORE));
             let found = all.next().unwrap();
             assert!(agrees(index, &found) && all.next().is_none(), "scene {index}: {found:?}");
         }
