@@ -117,6 +117,7 @@ fn lower(mut graph: ir::Graph, options: &Options) -> Result<(Compiled, Vec<Probl
     for (port, quant) in program.inputs.iter_mut().zip(declared) {
         port.ty.quant = quant;
     }
+    program.camera = select::camera(&program, options)?;
     let options = options.clone();
     Ok((Compiled { graph, schedule, plan, program, alternatives, log, options }, problems))
 }

@@ -24,6 +24,7 @@
 /// | `fast_ram` | as `ram` | most bytes of a second arena, for fast RAM, see below |
 /// | `flash` | as `ram` | most bytes of constants |
 /// | `input` | `"whole"`, `"rows"`, `"sliding"` | how the input is given, see below |
+/// | `source` | `"rgb565 320x240, crop = centre, resize = bilinear"` | the lines of a camera become the input, by `push_line` |
 /// | `io` | `"native"`, `"quantized"` | `"quantized"` drops QUANTIZE and DEQUANTIZE at the edges of the model |
 /// | `reference` | `"tflm"`, `"litert"` | whose integers are given where TensorFlow Lite's reference kernels disagree |
 /// | `qdq` | `"integers"`, `"float"` | ONNX files in QDQ format: integer layers (the default), or the floats that the file describes |

@@ -13,7 +13,7 @@
 //!
 //! Servers and other programs with `std` hold models whose types they do not know as [`any::AnyModel`].
 //!
-//! Features of speech from the samples of a microphone: [`frontend`]. What outputs mean, which class, since when and where, says [`post`]. Operators of your own: [`custom`].
+//! Features of speech from the samples of a microphone: [`frontend`]. Images from the lines of a sensor: [`camera`]. What outputs mean, which class, since when and where, says [`post`]. Operators of your own: [`custom`].
 //!
 //! # Features
 //!
@@ -39,6 +39,7 @@ extern crate std;
 
 pub mod any;
 mod arch;
+pub mod camera;
 pub mod custom;
 pub mod events;
 mod feed;

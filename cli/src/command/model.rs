@@ -67,6 +67,9 @@ pub(super) struct ModelArgs {
     /// Audio features in front of the model, so that its input is samples, e.g. "librosa, sample_rate = 16000, n_fft = 512, hop = 160, n_mels = 40"
     #[arg(long, value_name = "FEATURES")]
     features: Option<String>,
+    /// The lines of a camera that become the input (`push_line`), e.g. "rgb565 320x240, crop = centre, resize = bilinear"
+    #[arg(long, value_name = "LINES")]
+    source: Option<String>,
     #[command(flatten)]
     interface: InterfaceArgs,
     /// The function that computes a custom operator; repeatable
@@ -143,6 +146,7 @@ impl ModelArgs {
         let optional = [
             ("name", &self.name),
             ("features", &self.features),
+            ("source", &self.source),
             ("ram", &self.ram),
             ("flash", &self.flash),
             ("fast_ram", &self.fast_ram),

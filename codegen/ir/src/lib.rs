@@ -35,6 +35,7 @@ pub mod options;
 mod property;
 mod rules;
 mod signal;
+pub mod source;
 mod table;
 mod text;
 pub mod trees;

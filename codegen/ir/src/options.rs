@@ -1,6 +1,7 @@
 //! What a user can ask for. Macro arguments, `Build` methods and command-line flags are the same set.
 
 use crate::error::{Error, Problem};
+use crate::source::Source;
 use crate::{Isa, Target, UnknownTarget};
 
 /// The names that users write for the values of an option.
@@ -247,6 +248,8 @@ pub struct Options {
     pub io: Io,
     /// How the input is given.
     pub input: Input,
+    /// The lines of a camera that become the input, to `push_line`.
+    pub source: Option<Source>,
     /// The reference to reproduce.
     pub reference: Reference,
     /// How layers in QDQ format are computed.
@@ -277,7 +280,7 @@ pub struct Options {
 
 impl Options {
     /// Every option that a user sets by name.
-    pub const NAMES: [&'static str; 21] = [
+    pub const NAMES: [&'static str; 22] = [
         "name",
         "optimize",
         "flash",
@@ -287,6 +290,7 @@ impl Options {
         "weights_section",
         "io",
         "input",
+        "source",
         "reference",
         "qdq",
         "qdq_drift",
@@ -322,8 +326,9 @@ impl Options {
     /// Refuses options that do not go together.
     ///
     /// # Errors
-    /// [`Error::Options`] for `cores` where there are no cores to share steps, or no steps to share.
+    /// [`Error::Options`] for `cores` where there are no cores to share steps, or no steps to share; and for a `source` that is not an input from above to below.
     pub fn check(&self) -> Result<(), Error> {
+        self.check_source()?;
         let refused = |what: &str, help: &str| {
             Err(Error::Options(Problem {
                 place: "option `cores`".into(),
@@ -363,6 +368,25 @@ impl Options {
         Ok(())
     }
 
+    fn check_source(&self) -> Result<(), Error> {
+        let refused = |what: &str, help: &str| {
+            let place = "option `source`".into();
+            Err(Error::Options(Problem { place, what: what.into(), help: help.into() }))
+        };
+        let Some(source) = &self.source else { return Ok(()) };
+        match self.input {
+            Input::Sliding => refused(
+                "frames of a camera do not slide: each is an input of its own",
+                "use input = \"rows\", or input = \"whole\"",
+            ),
+            Input::Rows if source.is_upside_down() => refused(
+                "the last line of a frame would be the first row, and rows are computed as they come",
+                "use input = \"whole\", or turn the sensor's own image",
+            ),
+            Input::Rows | Input::Whole => Ok(()),
+        }
+    }
+
     /// Sets one option from the text a user wrote. `name` is the option's name in the macro.
     ///
     /// # Errors
@@ -378,6 +402,7 @@ impl Options {
             "weights_section" => self.weights_section = Some(value.into()),
             "io" => self.io = value.parse()?,
             "input" => self.input = value.parse()?,
+            "source" => self.source = Some(value.parse()?),
             "reference" => self.reference = value.parse()?,
             "qdq" => self.qdq = value.parse()?,
             "qdq_drift" => self.qdq_drift = Some(parse_steps(value)?),

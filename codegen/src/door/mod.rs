@@ -237,6 +237,15 @@ impl Build {
         self
     }
 
+    /// The lines of a camera that become the input, such as `"rgb565 320x240, crop = centre, resize = bilinear"`: the model has `push_line`.
+    ///
+    /// # Errors
+    /// [`Error::Options`] for what is no source.
+    pub fn source(mut self, source: &str) -> Result<Self, Error> {
+        self.options.set("source", source)?;
+        Ok(self)
+    }
+
     /// How many threads of a host may compute a step together, at most, of those that help a `kiln::Crew`: on a microcontroller two cores. For whole inputs. The model has `invoke_on`. From 1 to 64; what is beyond is the
     /// next of them.
     pub fn cores(mut self, cores: usize) -> Self {

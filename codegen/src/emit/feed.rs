@@ -7,7 +7,7 @@
 
 use super::call::expand_stage;
 use super::pipeline::{self, expand_trace_end, Stage};
-use super::{bytes, described, expand_memories};
+use super::{bytes, camera, described, docs, expand_memories};
 use crate::select::{Fed, Memory, Port, Program, Slide};
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -106,6 +106,7 @@ fn expand_push_row(program: &Program, fed: &Fed, port: &Port) -> TokenStream {
         ),
         "The row after that is the first of the next input.",
     ]);
+    let restart = camera::expand_restart(program);
     let (ret, give) = (&answer.option, &answer.when_complete);
     let (all_ret, give_all) = (&answer.always, &answer.give);
     let invoke_docs = docs(&["Takes a whole input, row by row. Rows that were pushed before are dropped."]);
@@ -119,6 +120,7 @@ fn expand_push_row(program: &Program, fed: &Fed, port: &Port) -> TokenStream {
         /// Drops the rows of an input that is not complete: the next row is the first of a new one.
         pub fn restart(&mut self) {
             self.tick = 0;
+            #restart
         }
 
         #(#[doc = #invoke_docs])*
@@ -160,20 +162,21 @@ fn expand_slide(program: &Program, fed: &Fed, slide: Slide, port: &Port) -> Toke
 }
 
 /// What the methods give: a model's only output, or whether there are outputs.
-struct Answer {
+pub(super) struct Answer {
     /// The type of what may be missing.
-    option: TokenStream,
+    pub(super) option: TokenStream,
     /// It, after a row was written.
     when_complete: TokenStream,
     /// The type of what is always there.
     always: TokenStream,
     /// It.
     give: TokenStream,
-    one: bool,
+    /// Whether it is the only output.
+    pub(super) one: bool,
 }
 
 impl Answer {
-    fn of(program: &Program) -> Answer {
+    pub(super) fn of(program: &Program) -> Answer {
         let [port] = &program.outputs[..] else {
             return Answer {
                 option: quote! { bool },
@@ -194,7 +197,7 @@ impl Answer {
     }
 
     /// What is given, as the end of a sentence.
-    fn given(&self, until: &str) -> String {
+    pub(super) fn given(&self, until: &str) -> String {
         match self.one {
             true => format!("the output is given; it is valid until {until}. Before, there is none."),
             false => format!("`true` is given: the outputs are valid until {until}. Before, it is `false`."),
@@ -280,7 +283,7 @@ fn expand_write(fed: &Fed, port: &Port) -> TokenStream {
     }
 }
 
-fn memory_mut(port: &Port) -> TokenStream {
+pub(super) fn memory_mut(port: &Port) -> TokenStream {
     match port.region.memory {
         Memory::Arena => quote! { self.arena.borrow_mut() },
         Memory::Fast => quote! { self.fast.borrow_mut() },
@@ -288,7 +291,7 @@ fn memory_mut(port: &Port) -> TokenStream {
     }
 }
 
-fn tick(fed: &Fed) -> TokenStream {
+pub(super) fn tick(fed: &Fed) -> TokenStream {
     match fed.slide {
         Some(_) => quote! { self.kept.borrow().tick },
         None => quote! { self.tick },
@@ -300,9 +303,4 @@ fn tick_mut(fed: &Fed) -> TokenStream {
         Some(_) => quote! { self.kept.borrow_mut().tick },
         None => quote! { self.tick },
     }
-}
-
-/// Lines of documentation.
-fn docs(lines: &[&str]) -> Vec<String> {
-    lines.iter().map(|line| if line.is_empty() { String::new() } else { format!(" {line}") }).collect()
 }

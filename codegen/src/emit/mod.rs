@@ -9,12 +9,14 @@
 //! | `structure.rs` | the model's fields, `with_arena`, sharing of an arena |
 //! | `io.rs` | accessors of inputs and outputs, the trait `kiln::Model` |
 //! | `feed.rs` | `push_row` and `slide` |
+//! | `camera.rs` | `push_line` |
 //! | `call.rs`, `argument.rs` | calls of kernels and their arguments |
 //! | `pipeline.rs`, `turns.rs` | loops over rows, and when their steps take turns |
 //! | `event.rs`, `custom.rs` | events of layers, calls of the user's functions |
 
 mod argument;
 mod call;
+mod camera;
 mod custom;
 mod event;
 mod feed;
@@ -52,6 +54,7 @@ pub fn emit(
     let model = io::expand_model(graph, program, &names);
     let loops = pipeline::expand_loops(program, options.trace);
     let steps = call::expand_steps(program);
+    let source = camera::expand_module(program, options);
     let customs = custom::expand_customs(program, paths);
     let reproducible = expand_reproducible(options);
     quote! {
@@ -73,6 +76,7 @@ pub fn emit(
             #loops
             #steps
             #customs
+            #source
             #weights
         }
     }
@@ -140,7 +144,7 @@ const TAKEN: &[&str] = &[
     "AsMut", "AsRef", "Box", "Clone", "Copy", "Default", "DoubleEndedIterator", "Drop", "Eq", "Err", "ExactSizeIterator", "Extend", "Fn", "FnMut", "FnOnce", "From", "FromIterator",
     "Into", "IntoIterator", "Iterator", "None", "Ok", "Option", "Ord", "PartialEq", "PartialOrd", "Result", "Send", "Sized", "Some", "String", "Sync", "ToOwned", "ToString", "TryFrom",
     "TryInto", "Unpin", "Vec",
-    "BYTES", "bool", "char", "core", "custom", "f32", "f64", "i128", "i16", "i32", "i64", "i8", "isize", "k", "kiln", "str", "u128", "u16", "u32", "u64", "u8", "usize", "weights",
+    "BYTES", "bool", "char", "core", "custom", "f32", "f64", "i128", "i16", "i32", "i64", "i8", "isize", "k", "kiln", "source", "str", "u128", "u16", "u32", "u64", "u8", "usize", "weights",
 ];
 
 /// The model's type name: the option, or the file's name in camel case; with `Model` in front where that alone is no identifier, or means something else already.
@@ -206,7 +210,9 @@ fn expand_inherent(program: &Program, names: &Names, options: &Options) -> Token
     let (parameters, holders) = structure::expand_generics(program);
     let descriptions = io::expand_descriptions(program);
     let rows = program.fed.as_ref().map(feed::expand_constants);
-    let tick = structure::expand_tick(program);
+    let counts = structure::expand_counts(program);
+    let camera = camera::expand_methods(program);
+    let lines = camera::expand_constants(program);
     let accessors = io::expand_accessors(program);
     let methods = match &program.fed {
         Some(fed) => feed::expand_methods(program, fed, start, options.trace),
@@ -223,12 +229,13 @@ fn expand_inherent(program: &Program, names: &Names, options: &Options) -> Token
             /// Bytes of weights and other model data in flash.
             pub const CONSTANT_BYTES: usize = #constant_bytes;
             #rows
+            #lines
 
             #descriptions
 
             /// A model ready to run. Usable in a `static`.
             pub const fn new() -> Self {
-                Self { arena: kiln::Arena::new(), kept: Kept::NEW, #new_fast #tick }
+                Self { arena: kiln::Arena::new(), kept: Kept::NEW, #new_fast #counts }
             }
         }
 
@@ -236,6 +243,8 @@ fn expand_inherent(program: &Program, names: &Names, options: &Options) -> Token
             #accessors
 
             #methods
+
+            #camera
 
             #reset
         }
@@ -315,6 +324,7 @@ fn expand_reset(program: &Program, needs_start: bool) -> TokenStream {
         (!program.state_inits.is_empty()).then(|| quote! { let s = self.kept.borrow_mut().state.memory(); });
     let started = needs_start.then(|| quote! { self.kept.borrow_mut().started = true; });
     let restart = feed::expand_restart(program);
+    let lines = camera::expand_restart(program);
     let doc = match program.fed.map(|fed| fed.slide.is_some()) {
         None => " Sets the model's state to what it was at first. Models without state have nothing to reset.",
         Some(false) => " Sets the model's state to what it was at first, and drops the rows of an input that is not complete.",
@@ -327,6 +337,7 @@ fn expand_reset(program: &Program, needs_start: bool) -> TokenStream {
             #(#body)*
             #started
             #restart
+            #lines
         }
     }
 }
@@ -356,6 +367,11 @@ fn expand_constants(program: &Program, options: &Options) -> TokenStream {
 /// Name and type of a port, as code: rustdoc would take `[10]` for a link.
 fn described(port: &Port) -> String {
     format!("`{:?}`, `{}{:?}`, row-major", port.name, port.ty.dtype.name(), port.ty.shape.dims())
+}
+
+/// Lines of documentation.
+fn docs(lines: &[&str]) -> Vec<String> {
+    lines.iter().map(|line| if line.is_empty() { String::new() } else { format!(" {line}") }).collect()
 }
 
 fn bytes(count: usize) -> Literal {

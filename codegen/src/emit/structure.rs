@@ -3,7 +3,7 @@
 //! `Kws` owns its arena and what it keeps. `Kws<&mut Arena, &mut Kept>` is lent both: [`kiln::share_arena!`] lends the same arena to several
 //! models in turn, and a user places an arena where it belongs. With an arena in fast RAM, `Kws<&mut Arena, Kept, &mut FastArena>` is lent both arenas. There is one implementation of the methods, for all of them.
 
-use super::{bytes, feed, Names};
+use super::{bytes, camera, feed, Names};
 use crate::select::Program;
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -26,6 +26,7 @@ pub(super) fn expand_struct(program: &Program, names: &Names, doc: &str) -> Toke
     let kept_tick = feed::counts_in_kept(program).then(|| quote! { tick: usize, });
     let kept_tick_new = feed::counts_in_kept(program).then(|| quote! { tick: 0, });
     let tick = feed::counts_in_model(program).then(|| quote! { tick: usize, });
+    let camera = camera::expand_field(program);
     let fast_arena = program.fast_bytes.map(|fast_bytes| {
         let fast_bytes = bytes(fast_bytes);
         quote! { type FastArena = kiln::Arena<#fast_bytes>; }
@@ -49,6 +50,7 @@ pub(super) fn expand_struct(program: &Program, names: &Names, doc: &str) -> Toke
             kept: K,
             #fast_field
             #tick
+            #camera
         }
 
         /// What the model keeps from one inference to the next.
@@ -64,9 +66,11 @@ pub(super) fn expand_struct(program: &Program, names: &Names, doc: &str) -> Toke
     }
 }
 
-/// The first value of the field that counts rows, if there is one.
-pub(super) fn expand_tick(program: &Program) -> Option<TokenStream> {
-    feed::counts_in_model(program).then(|| quote! { tick: 0, })
+/// The first values of the fields that are not kept: that which counts rows, and what is held of a camera's lines.
+pub(super) fn expand_counts(program: &Program) -> TokenStream {
+    let tick = feed::counts_in_model(program).then(|| quote! { tick: 0, });
+    let camera = camera::expand_new(program);
+    quote! { #tick #camera }
 }
 
 /// The type parameters of a model with any holders of its memory, with their bounds and without.
@@ -114,32 +118,32 @@ pub(super) fn expand_holders(program: &Program, names: &Names) -> TokenStream {
 }
 
 fn expand_elsewhere(program: &Program, names: &Names) -> TokenStream {
-    let (ty, tick) = (&names.ty, expand_tick(program));
+    let (ty, counts) = (&names.ty, expand_counts(program));
     quote! {
         impl<A: BorrowMut<Arena>> #ty<A> {
             /// A model in an arena that is elsewhere: `&'static mut kiln::Arena<{ ARENA_BYTES }>`, placed by its `#[link_section]`.
             pub const fn with_arena(arena: A) -> Self {
-                Self { arena, kept: Kept::NEW, #tick }
+                Self { arena, kept: Kept::NEW, #counts }
             }
         }
     }
 }
 
 fn expand_two_elsewhere(program: &Program, names: &Names) -> TokenStream {
-    let (ty, tick) = (&names.ty, expand_tick(program));
+    let (ty, counts) = (&names.ty, expand_counts(program));
     quote! {
         impl<A: BorrowMut<Arena>, F: BorrowMut<FastArena>> #ty<A, Kept, F> {
             /// A model in arenas that are elsewhere: `&'static mut kiln::Arena<{ FAST_BYTES }>` and
             /// `&'static mut kiln::Arena<{ ARENA_BYTES }>`, each placed by its `#[link_section]`.
             pub const fn with_arenas(fast: F, arena: A) -> Self {
-                Self { arena, kept: Kept::NEW, fast, #tick }
+                Self { arena, kept: Kept::NEW, fast, #counts }
             }
         }
     }
 }
 
 fn expand_share(program: &Program, names: &Names) -> TokenStream {
-    let (ty, tick) = (&names.ty, expand_tick(program));
+    let (ty, counts) = (&names.ty, expand_counts(program));
     quote! {
         impl kiln::Share for #ty {
             type Kept = Kept;
@@ -152,7 +156,7 @@ fn expand_share(program: &Program, names: &Names) -> TokenStream {
                 arena: &'a mut kiln::Arena<BYTES>,
                 kept: &'a mut Kept,
             ) -> Self::Lent<'a> {
-                #ty { arena: arena.first_mut(), kept, #tick }
+                #ty { arena: arena.first_mut(), kept, #counts }
             }
         }
     }

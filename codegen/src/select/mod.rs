@@ -11,10 +11,12 @@
 //! | `layer.rs`, `shape.rs`, `packed.rs` | a layer in numbers, its sizes, weights that are packed in flash |
 //! | `conv.rs`, `elementwise.rs`, `movement.rs`, … | calls of portable kernels, a file per family |
 //! | `rows.rs`, `fed.rs` | rows of a pipeline, and of a model that is fed row by row |
+//! | `camera.rs` | lines of a camera in front of a model |
 //! | `tables.rs` | tables that kernels read |
 //! | `program.rs` | the result, as data |
 
 mod banded;
+mod camera;
 mod choose;
 mod computed;
 mod conv;
@@ -59,6 +61,7 @@ use movement::{Moves, Source};
 use processors::dsp::special;
 use std::rc::Rc;
 
+pub use camera::{camera, Camera, Elements};
 pub use element::Element;
 pub use fed::{Fed, Slide};
 pub use kernel::{planar_operand, planar_result, Choice, Kernels};
@@ -107,6 +110,7 @@ pub fn select_all(
             chosen: Vec::new(),
             loops: Vec::new(),
             fed: None,
+            camera: None,
             inputs: Vec::new(),
             outputs: Vec::new(),
             results: Vec::new(),

@@ -1,6 +1,6 @@
 //! What `select` decides and `emit` writes down: a model as a list of kernel calls.
 
-use super::{Element, Fed};
+use super::{Camera, Element, Fed};
 use crate::ir::{Data, Type};
 use crate::requant::Form;
 use crate::schedule::{Beat, Feed};
@@ -29,6 +29,8 @@ pub struct Program {
     pub loops: Vec<Loop>,
     /// How the first of them takes the model's only input row by row, if it does.
     pub fed: Option<Fed>,
+    /// What becomes of the lines of a camera in front of it.
+    pub camera: Option<Camera>,
     /// Inputs in the model's order.
     pub inputs: Vec<Port>,
     /// Outputs in the model's order.

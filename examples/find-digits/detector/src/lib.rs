@@ -7,7 +7,10 @@ use kiln::post::{Anchor, BoxOrder, Detections, Score, SsdHead, Variances};
 use kiln::TensorInfo;
 use scenes::Picture;
 
-kiln::include_model!(pub FindDigits = "../models/find_digits_int8.tflite");
+kiln::include_model!(
+    pub FindDigits = "../models/find_digits_int8.tflite",
+    source = "gray8 320x240, crop = centre, resize = area"
+);
 
 /// Width and height of a picture in pixels.
 pub const SIZE: usize = 48;
@@ -89,6 +92,15 @@ impl Finder {
             *x = FindDigits::quantize_input(f32::from(pixel) / FULL_BRIGHTNESS);
         }
         self.network.invoke();
+        self.found(least_score)
+    }
+
+    /// Takes a line of a camera with 320 × 240 pixels. With the line that completes the picture in the middle of the frame, it gives the digits on it.
+    pub fn push_line(&mut self, line: &[u8; FindDigits::LINE_BYTES], least_score: f32) -> Option<Found> {
+        self.network.push_line(line).then(|| self.found(least_score))
+    }
+
+    fn found(&self, least_score: f32) -> Found {
         found(
             (self.network.output_0(), &FindDigits::OUTPUT_0),
             (self.network.output_1(), &FindDigits::OUTPUT_1),
@@ -106,7 +118,7 @@ impl Default for Finder {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use scenes::{agrees, scenes, Tally};
+    use scenes::{agrees, frame, scenes, Tally};
 
     #[test]
     fn generated_code_means_what_the_model_means() {
@@ -123,5 +135,16 @@ mod tests {
             tally.count(scene, &found);
         }
         assert!(tally.is_good(), "{tally:?}");
+    }
+
+    #[test]
+    fn a_camera_sees_the_same() {
+        let mut finder = Finder::new();
+        for (index, scene) in scenes().enumerate().take(40) {
+            let picture = scene.draw();
+            let mut all = frame(&picture).filter_map(|line| finder.push_line(&line, LEAST_SCORE));
+            let found = all.next().unwrap();
+            assert!(agrees(index, &found) && all.next().is_none(), "scene {index}: {found:?}");
+        }
     }
 }

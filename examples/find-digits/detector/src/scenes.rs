@@ -1,6 +1,6 @@
 //! The held-out scenes: pictures of one to three digits that training never saw. `../train.py` writes the files, and draws with the same integers.
 
-use crate::{Found, SIZE};
+use crate::{FindDigits, Found, SIZE};
 use core::str::FromStr;
 use digits_data::{images, Image};
 use kiln::post::{Detection, Rect};
@@ -19,6 +19,19 @@ const TOLERANCE: f32 = 1e-4;
 
 /// Brightness of pixels, row by row.
 pub type Picture = [[u8; SIZE]; SIZE];
+
+/// The lines of a camera that sees a picture in the middle of its frame, five times as large.
+pub fn frame(picture: &Picture) -> impl Iterator<Item = [u8; FindDigits::LINE_BYTES]> + '_ {
+    let margin = (FindDigits::LINE_BYTES - FindDigits::LINES) / 2;
+    let times = FindDigits::LINES / SIZE;
+    (0..FindDigits::LINES).map(move |y| {
+        let row = picture.get(y / times);
+        core::array::from_fn(|x| {
+            let x = x.checked_sub(margin).map(|x| x / times);
+            row.zip(x).and_then(|(row, x)| row.get(x)).copied().unwrap_or(0)
+        })
+    })
+}
 
 /// A picture, as what is on it.
 #[derive(Clone, Copy, Debug)]

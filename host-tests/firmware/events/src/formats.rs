@@ -1,6 +1,6 @@
 //! All public types of the runtime have `defmt::Format`, or this does not compile. That it names all of them checks `host-tests/tests/events.rs`.
 
-use kiln::{any, events, frontend, kernels, post};
+use kiln::{any, camera, events, frontend, kernels, post};
 
 const _: fn() = || {
     formatted::<kiln::Band>();
@@ -14,6 +14,26 @@ const _: fn() = || {
 
     formatted::<any::AnyError>();
     formatted::<any::Which>();
+
+    formatted::<camera::Area<12, 12>>();
+    formatted::<camera::Bayer<camera::Linear<12, 12>, 1, 24, 121>>();
+    formatted::<camera::Bgr<camera::Gray8>>();
+    formatted::<camera::Bgr888<camera::Pillow>>();
+    formatted::<camera::Camera<camera::Linear<12, 12>, 1, 24>>();
+    formatted::<camera::Filter>();
+    formatted::<camera::Filtered<12, 12, 7, 7>>();
+    formatted::<camera::Gray8>();
+    formatted::<camera::Line<'static>>();
+    formatted::<camera::Linear<12, 12>>();
+    formatted::<camera::Mosaic<camera::OpenCv, 0, 0>>();
+    formatted::<camera::Nearest<12, 12>>();
+    formatted::<camera::OpenCv>();
+    formatted::<camera::Pillow>();
+    formatted::<camera::Rgb565<camera::OpenCv, true>>();
+    formatted::<camera::Rgb888<camera::OpenCv>>();
+    formatted::<camera::Source<camera::Gray8, camera::Area<12, 12>>>();
+    formatted::<camera::View>();
+    formatted::<camera::Yuv422<camera::OpenCv, false>>();
 
     formatted::<events::Layer>();
     formatted::<events::Name>();

@@ -1,8 +1,12 @@
-//! Calls every function of `kiln::post`, `kiln::frontend` and `kiln::any`, with each type of scores, on values and lengths that the compiler does not know: if there are any for
+//! Calls every function of `kiln::post`, `kiln::frontend`, `kiln::camera` and `kiln::any`, with each type of scores, on values and lengths that the compiler does not know: if there are any for
 //! which one could panic, panics are linked, and `host-tests/tests/firmware.rs` finds them.
 
 use core::hint::black_box;
 use kiln::any::{batch, bytes_of, bytes_of_mut, AnyModel, Typed};
+use kiln::camera::{
+    most_taps, Area, Bayer, Bgr, Bgr888, Camera, Filter, Filtered, Format, Gray8, Linear, Nearest,
+};
+use kiln::camera::{Mosaic, OpenCv, Pillow, Resize, Rgb565, Rgb888, Source, View, Yuv422};
 use kiln::frontend::{to_f32, to_i8, Frontend, MicroWakeWord, Tables, MICRO_SPEECH};
 use kiln::post::{
     argmax, top_k, Anchor, BoxOrder, Detection, Detections, Exponential, GridHead, Hysteresis, Labels,
@@ -22,6 +26,7 @@ pub fn run() -> usize {
         + everything(&[3i16, -7, 90, 12], &info(DType::I16, 0.0625, 0))
         + everything(&[0.1875f32, -0.4375, 5.625, 0.75], &info(DType::F32, 1.0, 0))
         + features()
+        + images()
         + models()
 }
 
@@ -49,6 +54,78 @@ fn features() -> usize {
     }
     frontend.reset();
     count + (sum as u16) as usize
+}
+
+const VIEW: View = View { lines: 30, left: 5, top: 1, width: 29, height: 28, mirrored: true };
+const TAPS: [usize; 2] =
+    [most_taps(Filter::Triangle, VIEW.width, 12), most_taps(Filter::Triangle, VIEW.height, 10)];
+
+/// A sum of images of noise, in which each pixel has its own weight.
+fn images() -> usize {
+    static BY_PIXEL: Source<Rgb565<Pillow, true>, Nearest<12, 10>> = Source::new(VIEW, Nearest::new(&VIEW));
+    static BY_CENTRE: Source<Bgr<Yuv422<Pillow, false>>, Nearest<12, 10>> =
+        Source::new(VIEW, Nearest::centre(&VIEW));
+    static BETWEEN: Source<Yuv422<OpenCv, true>, Linear<12, 10>> = Source::new(VIEW, Linear::new(&VIEW));
+    static MEANS: Source<Bgr888<OpenCv>, Area<12, 10>> = Source::new(VIEW, Area::new(&VIEW));
+    static WHOLE_MEANS: Source<Gray8, Area<1, 14>> = Source::new(VIEW, Area::new(&VIEW));
+    static MOSAIC: Source<Mosaic<OpenCv, 1, 0>, Linear<12, 10>> = Source::new(VIEW, Linear::new(&VIEW));
+    static FILTERED: Source<Rgb888<Pillow>, Filtered<12, 10, { TAPS[0] }, { TAPS[1] }>> =
+        Source::new(VIEW, Filtered::new(&VIEW, Filter::Triangle));
+    image::<_, _, 3, 0>(&BY_PIXEL)
+        ^ image::<_, _, 1, 0>(&BY_CENTRE)
+        ^ image::<_, _, 3, 72>(&BETWEEN)
+        ^ image::<_, _, 1, 12>(&MEANS)
+        ^ image::<_, _, 3, 3>(&WHOLE_MEANS)
+        ^ image::<_, _, 3, { 36 * TAPS[1] }>(&FILTERED)
+        ^ mosaic(&MOSAIC)
+}
+
+#[inline(never)]
+fn image<F: Format, R: Resize, const CHANNELS: usize, const HELD: usize>(source: &Source<F, R>) -> usize {
+    let (source, mut camera) = (black_box(source), black_box(Camera::<R, CHANNELS, HELD>::new()));
+    let (mut state, mut sum) = (1u32, 0u32);
+    for turn in 0..black_box(75) {
+        let mut line = [0; 120];
+        for byte in &mut line {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            *byte = (state >> 24) as u8;
+        }
+        let mut row = [0; 36];
+        // Lines and rows that are too short, too.
+        let (length, width) = black_box(if turn < 45 { (120, 36) } else { (turn, turn % 40) });
+        let line = line.get(..length).unwrap_or_default();
+        while camera.push(source, line, row.get_mut(..width).unwrap_or_default(), |_, value| value) {
+            sum = row.iter().fold(sum, |sum, &value| sum.wrapping_mul(31).wrapping_add(value.into()));
+        }
+        if turn == 42 {
+            sum = sum.wrapping_add(camera.row() as u32);
+            camera.restart();
+        }
+    }
+    (sum as u16).into()
+}
+
+#[inline(never)]
+fn mosaic<F: Format, R: Resize>(source: &Source<F, R>) -> usize {
+    let (source, mut camera) = (black_box(source), black_box(Bayer::<R, 3, 72, 121>::new()));
+    let mut sum = 0u32;
+    for turn in 0..black_box(75) {
+        let line = [(turn * turn) as u8; 50];
+        let mut row = [0; 36];
+        while camera.push(
+            source,
+            line.get(..black_box(turn % 51)).unwrap_or_default(),
+            &mut row,
+            |_, value| value,
+        ) {
+            sum = row.iter().fold(sum, |sum, &value| sum.wrapping_mul(31).wrapping_add(value.into()));
+        }
+        if turn == 42 {
+            sum = sum.wrapping_add(camera.row() as u32);
+            camera.restart();
+        }
+    }
+    (sum as u16).into()
 }
 
 #[inline(never)]

@@ -1,11 +1,11 @@
-//! The find-digits example on an emulated Cortex-M4: it looks at the held-out scenes, and prints the boxes it finds.
+//! The find-digits example on an emulated Cortex-M4: it looks at the held-out scenes, line by line as a camera gives them, and prints the boxes it finds.
 #![no_std]
 #![no_main]
 
 use cortex_m_rt::entry;
 use cortex_m_semihosting::{debug, hprintln};
-use find_digits::scenes::{agrees, scenes, Tally};
-use find_digits::{Finder, LEAST_SCORE, SIZE};
+use find_digits::scenes::{agrees, frame, scenes, Tally};
+use find_digits::{Finder, Found, LEAST_SCORE, SIZE};
 use panic_semihosting as _;
 use static_cell::ConstStaticCell;
 
@@ -19,7 +19,11 @@ fn main() -> ! {
     let mut same = true;
 
     for (index, scene) in scenes().enumerate() {
-        let found = finder.find(&scene.draw(), LEAST_SCORE);
+        let picture = scene.draw();
+        let mut lines = frame(&picture).filter_map(|line| finder.push_line(&line, LEAST_SCORE));
+        let found = lines.next().unwrap_or_else(Found::new);
+        // What is left of the frame.
+        lines.for_each(drop);
         tally.count(scene, &found);
         same &= agrees(index, &found);
         if index < 4 {
