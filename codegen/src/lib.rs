@@ -15,7 +15,9 @@ pub mod schedule;
 pub mod search;
 pub mod select;
 
-pub use door::{compile_file, include_model, model_name, read_file, write_whole, Build};
+pub use door::{
+    build_features, compile_file, features, include_model, model_name, read_file, write_whole, Build,
+};
 pub use kiln_front as front;
 pub use kiln_interp as interp;
 pub use kiln_ir as ir;

@@ -7,6 +7,8 @@ use cargo_kiln::npz;
 use kiln_codegen::features::{Features, Keys, Start};
 use kiln_codegen::interp::Machine;
 use kiln_codegen::ir::{DType, Data};
+use kiln_codegen::Options;
+use kiln_host_tests::assert_generated_with;
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
 
@@ -103,4 +105,97 @@ fn features_are_those_of_the_packages() {
     println!("{table}");
     assert!(wrong.is_empty(), "\n{wrong}");
     assert!(cases.len() >= 60, "{}", cases.len());
+}
+
+/// A type that the macro made, and the case that it is.
+struct Streamed {
+    spec: &'static str,
+    /// Features of all frames of a signal that comes in blocks of that length, twice with a reset between.
+    run: fn(&[i16], usize) -> Vec<Vec<f32>>,
+}
+
+macro_rules! streamed {
+    ($( $name:ident { $($keys:tt)* } )+) => {
+        $( kiln::features!($name = { $($keys)* }); )+
+
+        const STREAMED: &[Streamed] = &[$( Streamed {
+            spec: stringify!($($keys)*),
+            run: |signal, block| {
+                let mut stream = $name::new();
+                let mut rows = Vec::new();
+                for round in 0..2 {
+                    rows.clear();
+                    // The first round ends in the middle of something.
+                    for block in signal.chunks(block).take(if round == 0 { 7 } else { usize::MAX }) {
+                        let mut rest = block;
+                        while let Some(features) = stream.push(&mut rest) {
+                            rows.push(features.to_vec());
+                        }
+                        assert!(rest.is_empty());
+                    }
+                    stream.reset();
+                }
+                rows
+            },
+        } ),+];
+    };
+}
+
+streamed! {
+    Zeros { like = "librosa", sample_rate = 16000, n_fft = 512, win_length = 400, hop = 160, n_mels = 40, log = "db" }
+    Reflected { like = "librosa", sample_rate = 16000, n_fft = 512, hop = 160, n_mels = 40, log = "db", pad_mode = "reflect" }
+    Skipping { like = "torchaudio", sample_rate = 16000, n_fft = 512, win_length = 400, hop = 160, n_mels = 40, log = "db", center = false }
+    Apart { like = "librosa", sample_rate = 16000, n_fft = 512, hop = 800, n_mels = 20, n_mfcc = 20, f_min = 20.0, f_max = 4000.0 }
+    Torchaudio { like = "torchaudio", sample_rate = 16000, n_fft = 512, hop = 160, n_mels = 40, n_mfcc = 10, log = "natural" }
+    Kaldi { like = "kaldi", sample_rate = 16000, n_mfcc = 13, energy = true }
+    Tensorflow { like = "tf.signal", sample_rate = 16000, win_length = 640, hop = 320, n_mels = 40, f_min = 20.0, f_max = 4000.0, n_mfcc = 10 }
+    Emphasised { like = "python_speech_features", sample_rate = 16000, n_mfcc = 13, window = "hamming" }
+}
+
+/// Types that the macro makes, fed in blocks of odd lengths, compute what the packages compute of the whole signal.
+#[test]
+fn streams_are_frames_of_the_whole_signal() {
+    let (signal, cases) = cases();
+    let plain = |text: &str| text.split_whitespace().collect::<String>();
+    for Streamed { spec, run } in STREAMED {
+        let case = cases.iter().find(|case| plain(&case.spec) == plain(spec));
+        let case = case.unwrap_or_else(|| panic!("no case: {spec}"));
+        let features = features(&case.spec);
+        let rows = run(&signal, 4096);
+        let golden: Vec<Vec<f32>> = case.frames.iter().map(|&index| rows[index].clone()).collect();
+        let from_packages = difference(&case.golden, &golden);
+        assert!(from_packages <= LIMIT, "{spec}: {from_packages}");
+        // Frames are those that fit into the signal, but for samples that nobody has heard yet behind it.
+        let first = match features.start() {
+            Start::Zeros(zeros) => features.length() - zeros,
+            Start::Mirrored(samples) => features.length() - samples + 1,
+            Start::Skipped(samples) => features.length() + samples,
+        };
+        assert_eq!(rows.len(), 1 + (signal.len() - first) / features.hop(), "{spec}");
+        let mut machine = Machine::new(&features.graph("features"));
+        let whole = |index: usize| {
+            let frame = Data::from_i16(&frame(&features, &signal, index));
+            machine.run(&[frame]).unwrap()[0].to_f32()
+        };
+        let whole: Vec<Vec<f32>> = (0..rows.len()).map(whole).collect();
+        let from_whole = difference(&whole, &rows);
+        assert!(from_whole <= LIMIT, "{spec}: {from_whole}");
+        for block in [1, 77, 160, 333, 513] {
+            assert_eq!(run(&signal, block), rows, "{spec} in blocks of {block}");
+        }
+    }
+}
+
+/// Firmware computes the same as the interpreter, and cannot panic.
+#[test]
+fn firmware_computes_features() {
+    let (signal, cases) = cases();
+    for spec in [0, 5, 7].map(|at| STREAMED[at].spec) {
+        let plain = |text: &str| text.split_whitespace().collect::<String>();
+        let case = cases.iter().find(|case| plain(&case.spec) == plain(spec)).unwrap();
+        let features = features(&case.spec);
+        let frame = Data::from_i16(&frame(&features, &signal, 7));
+        let graph = features.graph("features");
+        assert_generated_with(&Options::default(), &graph, &[frame], &["host", "qemu-cortex-m4"]);
+    }
 }
