@@ -16,7 +16,9 @@ pub mod search;
 pub mod select;
 mod waves;
 
-pub use door::{compile_file, include_model, model_name, read_file, write_whole, Build};
+pub use door::{
+    build_features, compile_file, features, include_model, model_name, read_file, write_whole, Build,
+};
 pub use kiln_front as front;
 pub use kiln_interp as interp;
 pub use kiln_ir as ir;

@@ -1,14 +1,20 @@
-//! Audio features are those of the packages that they are named after: all cases of `models/make_features.py`, whose frames Python computed from the whole signal. `KILN_BLESS=1` writes the table in `docs/features.md`.
+//! Audio features are those of the packages that they are named after: all cases of `models/make_features.py`, whose frames Python computed from the whole signal. `KILN_BLESS=1` writes the tables in `docs/features.md`.
 
 // Helpers of tests may unwrap, as tests may.
 #![allow(clippy::unwrap_used)]
 
-use cargo_kiln::npz;
+use cargo_kiln::{npz, place};
+use kiln_boards::firmware::Mode;
+use kiln_boards::qemu;
+use kiln_codegen::compile_graph;
 use kiln_codegen::features::{Features, Keys, Start};
 use kiln_codegen::interp::Machine;
 use kiln_codegen::ir::{DType, Data};
+use kiln_codegen::Options;
+use kiln_host_tests::assert_generated_with;
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 
 /// The largest difference, of the largest feature of a case.
 const LIMIT: f64 = 1e-4;
@@ -43,6 +49,11 @@ fn cases() -> (Vec<i16>, Vec<Case>) {
         Case { spec: entry.spec, frames: entry.frames, golden }
     };
     (signal, entries.into_iter().enumerate().map(case).collect())
+}
+
+/// Without spaces.
+fn plain(spec: &str) -> String {
+    spec.split_whitespace().collect()
 }
 
 fn features(spec: &str) -> Features {
@@ -83,7 +94,7 @@ fn difference(golden: &[Vec<f32>], actual: &[Vec<f32>]) -> f64 {
 #[test]
 fn features_are_those_of_the_packages() {
     let (signal, cases) = cases();
-    let mut table = String::new();
+    let mut rows = Vec::new();
     let mut wrong = String::new();
     for case in &cases {
         let features = features(&case.spec);
@@ -94,13 +105,173 @@ fn features_are_those_of_the_packages() {
         };
         let actual: Vec<Vec<f32>> = case.frames.iter().map(run).collect();
         let difference = difference(&case.golden, &actual);
-        let line = format!("| {} | {difference:.0e} |\n", case.spec);
         if difference.is_nan() || difference > LIMIT {
-            wrong += &line;
+            wrong += &format!("{}: {difference:.0e}\n", case.spec);
         }
-        table += &line;
+        rows.push((format!("`{}`", case.spec), vec![difference]));
     }
-    println!("{table}");
     assert!(wrong.is_empty(), "\n{wrong}");
     assert!(cases.len() >= 60, "{}", cases.len());
+    // In steps: the last digits of a difference are those of a machine.
+    let step = |difference: &f64| {
+        let step = [1e-6, 1e-5, 1e-4].into_iter().find(|step| difference <= step);
+        format!("≤ {:e}", step.unwrap_or(f64::INFINITY))
+    };
+    assert_listed("parity", &["features", "difference"], &rows, step);
+}
+
+/// Cycles of a frame on a Cortex-M4, and memory.
+#[test]
+fn costs_are_those_that_the_page_has() {
+    let (_, cases) = cases();
+    let board = place::emulated("qemu-cortex-m4").unwrap();
+    let options = place::for_board(&Options::default(), board);
+    let cost = |at: &usize| {
+        let spec = STREAMED[*at].spec;
+        let case = cases.iter().find(|case| plain(&case.spec) == plain(spec)).unwrap();
+        let features = features(&case.spec);
+        let compiled = compile_graph(features.graph("features"), &options).unwrap();
+        let firmware = place::build_firmware(&compiled, board, Mode::Bench).unwrap();
+        let cycles = qemu::bench(&firmware, None, place::TIME_LIMIT).unwrap().total.cycles as f64;
+        let ram = compiled.plan.arena_bytes + 2 * features.length();
+        (format!("`{}`", case.spec), vec![cycles, ram as f64, compiled.program.constant_bytes() as f64])
+    };
+    let rows: Vec<_> = [0, 3, 4, 5, 6].iter().map(cost).collect();
+    let two_digits = |value: &f64| {
+        let unit = 10f64.powf(value.log10().floor() - 1.0);
+        format!("{}", (value / unit).round() * unit)
+    };
+    assert_listed(
+        "cost",
+        &["features", "cycles", "bytes of RAM", "bytes of tables in flash"],
+        &rows,
+        two_digits,
+    );
+}
+
+/// Holds a table of the page to its rows: what is measured may be more by a tenth, a difference twice of it.
+fn assert_listed(name: &str, heading: &[&str], rows: &[(String, Vec<f64>)], print: impl Fn(&f64) -> String) {
+    // Tests run side by side, and write one page.
+    static PAGE: Mutex<()> = Mutex::new(());
+    let _lock = PAGE.lock().unwrap();
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/features.md");
+    let page = std::fs::read_to_string(&path).unwrap();
+    let (begin, end) = (format!("<!-- {name}: begin -->\n"), format!("<!-- {name}: end -->"));
+    let (before, rest) = page.split_once(&begin).unwrap();
+    let (listed, after) = rest.split_once(&end).unwrap();
+    if std::env::var_os("KILN_BLESS").is_some() {
+        let row = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
+        let heading: Vec<String> = heading.iter().map(|&cell| cell.into()).collect();
+        let mut table = row(&heading) + &row(&vec!["---".into(); heading.len()]);
+        for (first, values) in rows {
+            let cells: Vec<String> =
+                std::iter::once(first.clone()).chain(values.iter().map(&print)).collect();
+            table += &row(&cells);
+        }
+        std::fs::write(&path, format!("{before}{begin}{table}{end}{after}")).unwrap();
+        return;
+    }
+    let stale = format!("the table `{name}` of docs/features.md is not fresh (KILN_BLESS=1 writes it)");
+    let listed: Vec<&str> = listed.lines().skip(2).collect();
+    assert_eq!(listed.len(), rows.len(), "{stale}");
+    for (line, (first, values)) in listed.iter().zip(rows) {
+        let mut cells = line.trim_matches('|').split('|').map(str::trim);
+        assert_eq!(cells.next(), Some(first.as_str()), "{stale}");
+        for (cell, value) in cells.zip(values) {
+            let listed: f64 = cell.trim_start_matches("≤ ").parse().unwrap();
+            let most = if cell.starts_with('≤') { 2.0 } else { 1.1 };
+            assert!(*value <= most * listed, "{first}: {value} where {cell} is listed; {stale}");
+        }
+    }
+}
+
+/// A type that the macro made, and the case that it is.
+struct Streamed {
+    spec: &'static str,
+    /// Features of all frames of a signal that comes in blocks of that length, twice with a reset between.
+    run: fn(&[i16], usize) -> Vec<Vec<f32>>,
+}
+
+macro_rules! streamed {
+    ($( $name:ident { $($keys:tt)* } )+) => {
+        $( kiln::features!($name = { $($keys)* }); )+
+
+        const STREAMED: &[Streamed] = &[$( Streamed {
+            spec: stringify!($($keys)*),
+            run: |signal, block| {
+                let mut stream = $name::new();
+                let mut rows = Vec::new();
+                for round in 0..2 {
+                    rows.clear();
+                    // The first round ends in the middle of something.
+                    for block in signal.chunks(block).take(if round == 0 { 7 } else { usize::MAX }) {
+                        let mut rest = block;
+                        while let Some(features) = stream.push(&mut rest) {
+                            rows.push(features.to_vec());
+                        }
+                        assert!(rest.is_empty());
+                    }
+                    stream.reset();
+                }
+                rows
+            },
+        } ),+];
+    };
+}
+
+streamed! {
+    Zeros { like = "librosa", sample_rate = 16000, n_fft = 512, win_length = 400, hop = 160, n_mels = 40, log = "db" }
+    Reflected { like = "librosa", sample_rate = 16000, n_fft = 512, hop = 160, n_mels = 40, log = "db", pad_mode = "reflect" }
+    Skipping { like = "torchaudio", sample_rate = 16000, n_fft = 512, win_length = 400, hop = 160, n_mels = 40, log = "db", center = false }
+    Apart { like = "librosa", sample_rate = 16000, n_fft = 512, hop = 800, n_mels = 20, n_mfcc = 20, f_min = 20.0, f_max = 4000.0 }
+    Torchaudio { like = "torchaudio", sample_rate = 16000, n_fft = 512, hop = 160, n_mels = 40, n_mfcc = 10, log = "natural" }
+    Kaldi { like = "kaldi", sample_rate = 16000, n_mfcc = 13, energy = true }
+    Tensorflow { like = "tf.signal", sample_rate = 16000, win_length = 640, hop = 320, n_mels = 40, f_min = 20.0, f_max = 4000.0, n_mfcc = 10 }
+    Emphasised { like = "python_speech_features", sample_rate = 16000, n_mfcc = 13, window = "hamming" }
+}
+
+/// Types that the macro makes, fed in blocks of odd lengths, compute what the packages compute of the whole signal.
+#[test]
+fn streams_are_frames_of_the_whole_signal() {
+    let (signal, cases) = cases();
+    for Streamed { spec, run } in STREAMED {
+        let case = cases.iter().find(|case| plain(&case.spec) == plain(spec));
+        let case = case.unwrap_or_else(|| panic!("no case: {spec}"));
+        let features = features(&case.spec);
+        let rows = run(&signal, 4096);
+        let golden: Vec<Vec<f32>> = case.frames.iter().map(|&index| rows[index].clone()).collect();
+        let from_packages = difference(&case.golden, &golden);
+        assert!(from_packages <= LIMIT, "{spec}: {from_packages}");
+        // Frames are those that fit into the signal, but for samples that nobody has heard yet behind it.
+        let first = match features.start() {
+            Start::Zeros(zeros) => features.length() - zeros,
+            Start::Mirrored(samples) => features.length() - samples + 1,
+            Start::Skipped(samples) => features.length() + samples,
+        };
+        assert_eq!(rows.len(), 1 + (signal.len() - first) / features.hop(), "{spec}");
+        let mut machine = Machine::new(&features.graph("features"));
+        let whole = |index: usize| {
+            let frame = Data::from_i16(&frame(&features, &signal, index));
+            machine.run(&[frame]).unwrap()[0].to_f32()
+        };
+        let whole: Vec<Vec<f32>> = (0..rows.len()).map(whole).collect();
+        let from_whole = difference(&whole, &rows);
+        assert!(from_whole <= LIMIT, "{spec}: {from_whole}");
+        for block in [1, 77, 160, 333, 513] {
+            assert_eq!(run(&signal, block), rows, "{spec} in blocks of {block}");
+        }
+    }
+}
+
+/// Firmware computes the same as the interpreter, and cannot panic.
+#[test]
+fn firmware_computes_features() {
+    let (signal, cases) = cases();
+    for spec in [0, 5, 7].map(|at| STREAMED[at].spec) {
+        let case = cases.iter().find(|case| plain(&case.spec) == plain(spec)).unwrap();
+        let features = features(&case.spec);
+        let frame = Data::from_i16(&frame(&features, &signal, 7));
+        let graph = features.graph("features");
+        assert_generated_with(&Options::default(), &graph, &[frame], &["host", "qemu-cortex-m4"]);
+    }
 }

@@ -1,4 +1,4 @@
-//! `include_model!`: a model file becomes a type while the crate compiles.
+//! `include_model!`: a model file becomes a type while the crate compiles. `features!`: so does a description of audio features.
 //!
 //! Used through the `kiln` crate, which re-exports it. The work is done by `kiln_codegen`.
 
@@ -150,4 +150,52 @@ pub fn include_model(arguments: proc_macro::TokenStream) -> proc_macro::TokenStr
     let root = std::env::var("CARGO_MANIFEST_DIR").unwrap_or_default();
     let expanded = kiln_codegen::include_model(arguments.into(), root.as_ref());
     expanded.unwrap_or_else(syn::Error::into_compile_error).into()
+}
+
+/// Makes a type of that name, which computes audio features from a stream of samples: those of librosa, torchaudio, Kaldi, `tf.signal` or `python_speech_features`.
+///
+/// ```
+/// kiln::features!(pub Mel = { like = "librosa", sample_rate = 16_000, n_fft = 512, hop = 160, n_mels = 40, log = "db" });
+///
+/// let mut mel = Mel::new();
+/// let block = [0i16; 1000]; // what the microphone gave, of any length
+/// let mut rest = &block[..];
+/// let mut frames = 0;
+/// while let Some(features) = mel.push(&mut rest) {
+///     let _: &[f32; Mel::FEATURES] = features;
+///     frames += 1;
+/// }
+/// assert_eq!(frames, 1 + (1000 - 256) / Mel::HOP); // the first one is centred at the first sample
+/// mel.reset(); // forgets all samples
+/// ```
+///
+/// Everything is decided, and all tables are made, while the crate compiles. The type holds the samples of a frame and the memory to compute in, and nothing else. `like` and `sample_rate` are
+/// always there. What else is not said is the package's default.
+///
+/// | key | values | |
+/// |---|---|---|
+/// | `like` | `"librosa"`, `"torchaudio"`, `"kaldi"`, `"tf.signal"`, `"python_speech_features"` | whose features these are; Kaldi also means `torchaudio.compliance.kaldi` |
+/// | `sample_rate` | `16_000` | samples a second |
+/// | `samples` | `"i16"`, `"f32"` | the type of samples that `push` takes; `"i16"` where absent |
+/// | `full_scale` | `1.0`, `32768.0` | the float that was an `i16` of 32768 in training; 32768 for Kaldi and `python_speech_features`, else 1 |
+/// | `n_fft`, `win_length`, `hop` | `512` | samples of a transform, of a window, and from a window to the next |
+/// | `window` | `"hann"`, `"hamming"`, `"blackman"`, `"povey"`, `"rectangular"` | |
+/// | `periodic` | `true`, `false` | whether the window is periodic or symmetric |
+/// | `center` | `true`, `false` | whether the first frame has the first sample in its middle |
+/// | `pad_mode` | `"constant"`, `"reflect"` | what is in front of the first sample then: zeros, or the samples behind it |
+/// | `normalized` | `"none"`, `"window"`, `"frame_length"` | `normalized` of torchaudio |
+/// | `remove_dc` | `true`, `false` | whether the mean of each frame is removed |
+/// | `preemphasis` | `0.97` | x(t) − 0.97 · x(t − 1) in place of x(t) |
+/// | `power` | `1`, `2` | magnitudes or powers |
+/// | `output` | `"spectrum"`, `"mel"`, `"mfcc"` | what features are; `"mfcc"` where `n_mfcc` is said, else `"mel"` |
+/// | `n_mels`, `f_min`, `f_max` | `40`, `20.0`, `7600.0` | bands of mel, and the frequencies that they begin and end at |
+/// | `mel_scale`, `mel_norm` | `"htk"`, `"slaney"`; `"none"`, `"slaney"` | |
+/// | `log` | `"none"`, `"natural"`, `"log10"`, `"db"` | the logarithm of bands |
+/// | `log_floor`, `log_offset` | `1e-10` | what energies are at least, and what is added to them, before the logarithm |
+/// | `n_mfcc`, `lifter` | `13`, `22` | coefficients of the cosine transform, and their lifter |
+/// | `energy` | `true`, `false` | whether the energy of the frame is a feature: `use_energy` of Kaldi, `appendEnergy` of `python_speech_features` |
+/// | `optimize`, `float`, `target`, `weights_section`, `ram`, `flash` | | as of [`include_model!`](macro@include_model) |
+#[proc_macro]
+pub fn features(arguments: proc_macro::TokenStream) -> proc_macro::TokenStream {
+    kiln_codegen::features(arguments.into()).unwrap_or_else(syn::Error::into_compile_error).into()
 }

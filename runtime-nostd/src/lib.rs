@@ -13,11 +13,11 @@
 //!
 //! Servers and other programs with `std` hold models whose types they do not know as [`any::AnyModel`].
 //!
-//! Features of speech from the samples of a microphone: [`frontend`]. Images from the lines of a sensor: [`camera`]. What outputs mean, which class, since when and where, says [`post`]. Operators of your own: [`custom`].
+//! Features of speech from the samples of a microphone: `features!` and [`frontend`]. Images from the lines of a sensor: [`camera`]. What outputs mean, which class, since when and where, says [`post`]. Operators of your own: [`custom`].
 //!
 //! # Features
 //!
-//! - `macros` (default): `include_model!`, which compiles a model while the crate around it compiles.
+//! - `macros` (default): `include_model!`, which compiles a model while the crate around it compiles, and `features!`.
 //! - `heapless`: lists of bounded length in [`post`]: the best `K` classes, detections without duplicates.
 //! - `defmt`: `defmt::Format` on all public types but those that are memory ([`Arena`], [`Memory`], [`Bytes`], [`Rows`], and the tensors of [`custom`]), and a sink for [`events`] that
 //!   prints them.
@@ -65,7 +65,7 @@ pub use feed::{row_mut, write_row, Feed};
 pub use kernels::{Band, Rows};
 #[cfg(feature = "macros")]
 #[doc(hidden)]
-pub use kiln_macros::include_model as __include_model;
+pub use kiln_macros::{features as __features, include_model as __include_model};
 pub use model::{trace, DType, Model, ModelInfo, TensorInfo};
 pub use quantized::{dequantize, quantize, Quantized};
 pub use rows::{constant_row, due};
@@ -93,7 +93,7 @@ macro_rules! include_compiled {
     };
 }
 
-/// Defines `include_model!`, which tells the compiler what this crate is compiled for.
+/// Defines `include_model!` and `features!`, which tell the compiler what this crate is compiled for.
 #[cfg(feature = "macros")]
 macro_rules! define_include_model {
     ($d:tt, $target:literal) => {
@@ -104,6 +104,16 @@ macro_rules! define_include_model {
         macro_rules! include_model {
             ($d($d arguments:tt)*) => {
                 $crate::__include_model! { @ $target $d($d arguments)* }
+            };
+        }
+
+        /// Makes a type of that name, which computes audio features from a stream of samples.
+        ///
+        /// See [`kiln_macros::features`] for its keys.
+        #[macro_export]
+        macro_rules! features {
+            ($d($d arguments:tt)*) => {
+                $crate::__features! { @ $target $d($d arguments)* }
             };
         }
     };

@@ -1,8 +1,10 @@
 //! The `build.rs` door, and what all doors share: reading the file, naming the model, writing the result whole or not at all.
 
 mod data;
+mod features;
 mod request;
 
+pub use features::{build_features, features};
 pub use request::include_model;
 
 use crate::front::{embed, FORMATS};
@@ -258,28 +260,33 @@ impl Build {
     /// # Errors
     /// Those of [`compile_file`], and [`Error::Options`] outside a build script.
     pub fn compile(mut self) -> Result<PathBuf, Error> {
-        let out = std::env::var_os("OUT_DIR").ok_or_else(|| {
-            Error::Options(Problem {
-                place: "Build::compile".into(),
-                what: "OUT_DIR is not set".into(),
-                help: "call it from a build script, or use `cargo kiln compile`".into(),
-            })
-        })?;
-        let target = std::env::var("TARGET").ok().map(|triple| {
-            // What cargo passes on to build scripts, separated by that character.
-            let flags = std::env::var("CARGO_ENCODED_RUSTFLAGS").unwrap_or_default();
-            Target::of_triple(&triple, &flags.split('\u{1f}').collect::<Vec<_>>())
-        });
-        self.options.target = self.options.target.or(target);
+        let out = out_folder("Build::compile", "call it from a build script, or use `cargo kiln compile`")?;
+        self.options.target = self.options.target.or_else(built_target);
         println!("cargo:rerun-if-changed={}", self.path.display());
         let (bytes, files) = read_files(&self.path)?;
         files.iter().skip(1).for_each(|file| println!("cargo:rerun-if-changed={}", file.display()));
         let name = model_name(&self.path);
         let compiled = compile(&bytes, &name, &self.options)?;
-        let file = Path::new(&out).join(name + ".rs");
+        let file = out.join(name + ".rs");
         write_whole(&file, &compiled.file(&quote!(pub))?)?;
         Ok(file)
     }
+}
+
+/// Where a build script writes to. `place` is what asks for it.
+fn out_folder(place: &str, help: &str) -> Result<PathBuf, Error> {
+    let missing = || {
+        Error::Options(Problem { place: place.into(), what: "OUT_DIR is not set".into(), help: help.into() })
+    };
+    std::env::var_os("OUT_DIR").map(PathBuf::from).ok_or_else(missing)
+}
+
+/// What cargo builds for, in a build script.
+fn built_target() -> Option<Target> {
+    let triple = std::env::var("TARGET").ok()?;
+    // What cargo passes on to build scripts, separated by that character.
+    let flags = std::env::var("CARGO_ENCODED_RUSTFLAGS").unwrap_or_default();
+    Some(Target::of_triple(&triple, &flags.split('\u{1f}').collect::<Vec<_>>()))
 }
 
 #[cfg(test)]

@@ -132,6 +132,11 @@ impl Features {
         Ok(features)
     }
 
+    /// The package whose features these are.
+    pub fn like(&self) -> Like {
+        self.like
+    }
+
     /// Samples a second.
     pub fn sample_rate(&self) -> usize {
         self.rate

@@ -22,7 +22,10 @@
 //! }
 //! assert_eq!(rows, 2); // samples 0 to 479 and 320 to 799
 //! ```
+//!
+//! Features of other packages (librosa, torchaudio, Kaldi, TensorFlow) are computed by types that `kiln::features!` makes.
 
+mod frames;
 mod math;
 mod tables;
 
@@ -30,6 +33,7 @@ use crate::arch::portable::signal::filter_bank_of;
 use crate::kernels;
 use core::cell::Cell;
 use core::iter::once;
+pub use frames::Frames;
 pub use tables::{Parameters, Tables, MICRO_SPEECH};
 
 /// The front end of TensorFlow Lite Micro's micro_speech example: a row of 40 features for every 20 ms (320 samples), of windows of 30 ms.

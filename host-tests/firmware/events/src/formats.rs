@@ -40,6 +40,7 @@ const _: fn() = || {
     formatted::<events::Observer>();
     formatted::<events::Range>();
 
+    formatted::<frontend::Frames<i16, 400, 160>>();
     formatted::<frontend::Frontend<480, 320, 257, 40>>();
     formatted::<frontend::Parameters>();
     formatted::<frontend::Tables<480, 257, 40>>();
