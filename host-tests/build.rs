@@ -42,6 +42,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let Lists { code, refused } = lists;
     let code = format!("{code}pub const REFUSED: &[(&str, &str)] = &[\n{refused}];\n");
     std::fs::write(out.join("own_models.rs"), code)?;
+    // For `tests/features.rs`.
+    kiln_codegen::build_features(
+        "pub Built = { like = \"kaldi\", sample_rate = 16000, n_mfcc = 13, energy = true }",
+    )?;
     Ok(())
 }
 

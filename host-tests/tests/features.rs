@@ -263,6 +263,30 @@ fn streams_are_frames_of_the_whole_signal() {
     }
 }
 
+// What the build script made of a description.
+kiln::include_compiled!(Built);
+
+#[test]
+fn build_scripts_make_the_same_type() {
+    let (signal, _) = cases();
+    let (mut built, mut kaldi) = (Built::new(), Kaldi::new());
+    let (mut samples, mut same) = (&signal[..], &signal[..]);
+    let mut count = 0;
+    while let Some(features) = built.push(&mut samples) {
+        assert_eq!(Some(features), kaldi.push(&mut same));
+        count += 1;
+    }
+    assert_eq!(count, 1 + (signal.len() - Kaldi::LENGTH) / Kaldi::HOP);
+}
+
+#[test]
+fn the_macro_lists_all_keys() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../macros/src/lib.rs");
+    let text = std::fs::read_to_string(path).unwrap();
+    let missing: Vec<&str> = Keys::names().filter(|name| !text.contains(&format!("`{name}`"))).collect();
+    assert!(missing.is_empty(), "{missing:?}");
+}
+
 /// Firmware computes the same as the interpreter, and cannot panic.
 #[test]
 fn firmware_computes_features() {

@@ -6,7 +6,6 @@ kiln::features!(NobodyIs = { like = "numpy", sample_rate = 16_000 });
 kiln::features!(NoRate = { like = "librosa", n_fft = 512 });
 kiln::features!(NoDefault = { like = "tf.signal", sample_rate = 16_000, win_length = 480 });
 kiln::features!(NoBraces = "librosa");
-kiln::features!(TooLarge = { like = "librosa", sample_rate = 16_000, ram = "1K" });
 kiln::features!(Negative = { like = "librosa", sample_rate = 16_000, f_min = -1.0 });
 
 fn main() {}

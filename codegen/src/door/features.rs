@@ -2,7 +2,7 @@
 
 use super::{built_target, out_folder, write_whole};
 use crate::features::{Features, Keys, Start};
-use crate::{compile_graph, emit};
+use crate::{compile_graph, formatted};
 use kiln_ir::error::{Error, Problem};
 use kiln_ir::options::Options;
 use kiln_ir::DType;
@@ -36,7 +36,7 @@ pub fn build_features(description: &str) -> Result<PathBuf, Error> {
     let out = out_folder("build_features", "call it from a build script, or use `kiln::features!`")?;
     let mut request = syn::parse_str::<Request>(description).map_err(wrong)?;
     request.options.target = request.options.target.or_else(built_target);
-    let code = emit::pretty(request.expand().map_err(wrong)?).map_err(|e| Error::internal("emit", e))?;
+    let code = formatted(request.expand().map_err(wrong)?)?;
     let file = out.join(format!("{}.rs", request.name));
     write_whole(&file, code)?;
     Ok(file)
@@ -61,11 +61,15 @@ impl Parse for Request {
         let vis = input.parse()?;
         let name: Ident = input.parse()?;
         input.parse::<Token![=]>()?;
+        let form = "the keys stand in braces: features!(Name = { like = \"librosa\", … })";
+        if !input.peek(syn::token::Brace) {
+            return Err(input.error(form));
+        }
         let description;
         syn::braced!(description in input);
         input.parse::<Option<Token![,]>>()?;
         if !input.is_empty() {
-            return Err(input.error("the keys stand in braces: features!(Name = { like = \"librosa\", … })"));
+            return Err(input.error(form));
         }
         // The frame's own type stands in the module of this one.
         let options = Options { name: Some("Frame".into()), ..Options::default() };
