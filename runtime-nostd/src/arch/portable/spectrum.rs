@@ -45,7 +45,11 @@ pub fn spectrum_f32(
             while taps.next < size {
                 let row = top.wrapping_add(taps.next.checked_div(x.row_len()).unwrap_or(0));
                 let rows = size.saturating_sub(taps.next).checked_div(x.row_len()).unwrap_or(0);
-                let some = match whole && p.dilation_h == 1 && row < in_h && x.row_len() == p.in_w * p.in_c {
+                let some = match whole
+                    && p.dilation_h == 1
+                    && row < in_h
+                    && x.row_len() == p.in_w.wrapping_mul(p.in_c)
+                {
                     true => x.rows_from(row, rows.min(in_h - row)).0.unwrap_or(&[]),
                     false => patch.part(taps.next, &buffer),
                 };
@@ -105,11 +109,11 @@ impl Taps<'_> {
     /// The next tap, if there is one.
     #[inline(always)]
     fn one(&mut self, x: Option<&Cell<f32>>) {
-        let (place, window) = (self.places.get(self.next >> 1), self.window.get(self.next));
-        if let (Some(x), Some(place), Some(w)) = (x, place, window) {
+        let Some(x) = x else { return };
+        if let (Some(place), Some(w)) = (self.places.get(self.next >> 1), self.window.get(self.next)) {
             put(self.work, *place, self.next % 2, x.get() * w);
-            self.next = self.next.wrapping_add(1);
         }
+        self.next = self.next.wrapping_add(1);
     }
 }
 
