@@ -6,6 +6,9 @@ use super::{Features, Keys, Like};
 use kiln_ir::error::Error;
 use kiln_ir::{DType, Graph, Op, Rounding, Type, ValueId};
 
+/// Most frames of an input.
+const MOST_FRAMES: usize = 1 << 16;
+
 impl Features {
     /// Reads the option: the package, and keys with their values: `librosa, sample_rate = 16000, hop = 160`.
     ///
@@ -95,9 +98,10 @@ impl Features {
         let long: Vec<usize> = input.shape.dims().iter().copied().filter(|&dim| dim != 1).collect();
         let count = self.count();
         let is_number = input.dtype == DType::F32 || input.quant.is_some();
+        let allowed = |frames: usize| (1..=MOST_FRAMES).contains(&frames);
         match long[..] {
-            [frames, own] if own == count && is_number => Ok((frames, false)),
-            [own, frames] if own == count && is_number => Ok((frames, true)),
+            [frames, own] if own == count && is_number && allowed(frames) => Ok((frames, false)),
+            [own, frames] if own == count && is_number && allowed(frames) => Ok((frames, true)),
             [own] if own == count && is_number => Ok((1, false)),
             _ => {
                 let what = format!("the input {input} is none of frames of {count} features");
