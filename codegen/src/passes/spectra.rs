@@ -1,4 +1,4 @@
-//! Parts of spectra that are computed apart: afterwards no two layers of one operand have [waves](crate::waves) of the same length and window as filters. One layer with the filters of all has a
+//! Parts of spectra that are computed apart: afterwards no two layers of one operand have waves of the same length and window as filters. One layer with the filters of all has a
 //! slice for each.
 //!
 //! Networks often have one layer for real and one for imaginary parts. A Fourier transform computes both at once.
