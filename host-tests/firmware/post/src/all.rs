@@ -7,7 +7,7 @@ use kiln::camera::{
     most_taps, Area, Bayer, Bgr, Bgr888, Camera, Filter, Filtered, Format, Gray8, Linear, Nearest,
 };
 use kiln::camera::{Mosaic, OpenCv, Pillow, Resize, Rgb565, Rgb888, Source, View, Yuv422};
-use kiln::frontend::{to_f32, to_i8, Frontend, MicroWakeWord, Tables, MICRO_SPEECH};
+use kiln::frontend::{to_f32, to_i8, Frames, Frontend, MicroWakeWord, Tables, MICRO_SPEECH};
 use kiln::post::{
     argmax, top_k, Anchor, BoxOrder, Detection, Detections, Exponential, GridHead, Hysteresis, Labels,
     MovingAverage, Offsets, Rect, Score, SsdHead, StreamDetector, Variances,
@@ -26,6 +26,7 @@ pub fn run() -> usize {
         + everything(&[3i16, -7, 90, 12], &info(DType::I16, 0.0625, 0))
         + everything(&[0.1875f32, -0.4375, 5.625, 0.75], &info(DType::F32, 1.0, 0))
         + features()
+        + frames()
         + images()
         + models()
 }
@@ -54,6 +55,26 @@ fn features() -> usize {
     }
     frontend.reset();
     count + (sum as u16) as usize
+}
+
+/// How many frames a stream of 500 samples has, with each beginning.
+#[inline(never)]
+fn frames() -> usize {
+    let beginnings: [Frames<i16, 40, 16>; 4] = [
+        Frames::new(0),
+        Frames::behind_silence(0, black_box(7)),
+        Frames::behind_samples(0, black_box(9)),
+        Frames::mirrored(0),
+    ];
+    let mut count = 0;
+    for mut frames in black_box(beginnings) {
+        let samples = black_box([3i16; 500]);
+        let mut rest = &samples[..];
+        while let Some(frame) = frames.push(&mut rest) {
+            count += usize::from(frame.iter().any(|&sample| sample != 0));
+        }
+    }
+    count
 }
 
 const VIEW: View = View { lines: 30, left: 5, top: 1, width: 29, height: 28, mirrored: true };
