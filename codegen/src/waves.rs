@@ -55,6 +55,13 @@ impl Waves {
     /// With that window.
     fn with_window(rows: &Rows<'_>, window: &[f64]) -> Option<Waves> {
         let most = window.iter().fold(0.0, |most: f64, w| most.max(*w));
+        // No wave leaves the window, whatever its length. That refuses filters of other layers at their first taps.
+        let inside = |row: Vec<f64>| {
+            row.iter().zip(window).all(|(w, most_here)| w.abs() <= most_here.abs() + 2.0 * NEAR * most)
+        };
+        if !(0..rows.filters).all(|o| rows.row(o).is_some_and(inside)) {
+            return None;
+        }
         let shortest = window.len().max(SHORTEST).next_multiple_of(2);
         let lengths = (shortest..=LONGEST.min(4 * shortest.next_power_of_two())).step_by(2);
         lengths.filter(|length| radices(length / 2).is_some()).find_map(|length| {

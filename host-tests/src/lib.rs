@@ -8,10 +8,11 @@ pub mod side_by_side;
 
 use cargo_kiln::compare::compare;
 use cargo_kiln::place::{Built, Place};
+use cargo_kiln::slide::Sequence;
 use kiln_boards::image::Image;
 use kiln_boards::Board;
 use kiln_codegen::ir::{Data, Graph};
-use kiln_codegen::{compile_graph, Options, Qdq};
+use kiln_codegen::{compile_graph, Compiled, Options, Qdq};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -169,6 +170,27 @@ pub fn assert_generated_with(options: &Options, graph: &Graph, case: &[Data], pl
         assert_eq!(actual.len(), graph.outputs.len());
     }
     expected
+}
+
+/// Holds a sliding model to a sequence, frame by frame, on this machine and as firmware.
+///
+/// # Panics
+/// Where outputs differ.
+#[allow(clippy::unwrap_used)]
+pub fn assert_slides(graph: &Graph, compiled: &Compiled, sequence: &Sequence) {
+    for place in ["host", "qemu-cortex-m4"] {
+        let built: Built<'_> = Place::find(place).unwrap().build(graph, compiled).unwrap();
+        let actual = built.run(&sequence.frames, true).unwrap();
+        assert_eq!(actual.len(), sequence.outputs.len());
+        for (frame, (actual, expected)) in actual.iter().zip(&sequence.outputs).enumerate() {
+            assert_eq!(actual.len(), expected.len(), "{} on {place}, frame {frame}", graph.name);
+            for (k, (actual, expected)) in actual.iter().zip(expected).enumerate() {
+                let difference = compare(graph.ty(graph.outputs[k]).dtype, actual, expected);
+                let name = &graph.name;
+                assert!(difference.passes(), "{name} on {place}, frame {frame}, output {k}: {difference:?}");
+            }
+        }
+    }
 }
 
 /// Time that this thread has had of a processor, where the system tells; else what has passed.

@@ -1,13 +1,12 @@
 //! Networks with audio features in front of them: samples in, decisions out. They are held to frames whose features are computed one by one, and sliding ones to whole windows.
 
 use cargo_kiln::compare::compare;
-use cargo_kiln::place::{Built, Place};
 use cargo_kiln::slide::Sequence;
 use kiln_codegen::features::Features;
 use kiln_codegen::interp::Machine;
 use kiln_codegen::ir::{Data, Graph};
 use kiln_codegen::{compile_graph, verify, Input, Options};
-use kiln_host_tests::corpus;
+use kiln_host_tests::{assert_slides, corpus};
 
 const FEATURES: &str =
     "librosa, sample_rate = 8000, samples = i16, n_fft = 64, win_length = 50, hop = 20, n_mels = 8, center = false, log = db";
@@ -85,19 +84,7 @@ fn samples_slide() {
     let window = Data::from_i16(&samples(fed.rows));
     let sequence = Sequence::new(&graph, &[vec![window]], fed.rows, slide.hop).unwrap();
     assert!(sequence.outputs.iter().filter(|outputs| !outputs.is_empty()).count() > 3);
-    for place in ["host", "qemu-cortex-m4"] {
-        let built: Built<'_> = Place::find(place).unwrap().build(&graph, &compiled).unwrap();
-        let actual = built.run(&sequence.frames, true).unwrap();
-        assert_eq!(actual.len(), sequence.outputs.len());
-        for (hop, (actual, expected)) in actual.iter().zip(&sequence.outputs).enumerate() {
-            // The first windows are not complete.
-            assert_eq!(actual.len(), expected.len(), "on {place}, hop {hop}");
-            for (actual, expected) in actual.iter().zip(expected) {
-                let difference = compare(kiln_codegen::ir::DType::F32, actual, expected);
-                assert!(difference.passes(), "on {place}, hop {hop}: {difference:?}");
-            }
-        }
-    }
+    assert_slides(&graph, &compiled, &sequence);
 }
 
 #[test]
@@ -112,7 +99,7 @@ fn what_cannot_stand_in_front_says_why() {
     let count = error("librosa, sample_rate = 8000, n_fft = 64, n_mels = 7");
     assert!(count.contains("f32[1,6,1,8]") && count.contains("frames of 7 features"), "{count}");
     let key = error("librosa, sample_rate = 8000, hops = 3");
-    assert!(key.contains("key `hops`"), "{key}");
+    assert!(key.contains("option `features`, key `hops`"), "{key}");
     let value = error("librosa, sample_rate");
     assert!(value.contains("has no value"), "{value}");
     assert!(refused(FEATURES).is_ok());

@@ -543,6 +543,17 @@ fn waves(taps: usize, length: usize) -> String {
     cosines.chain(sines).map(|w| format!("{w:?}")).collect::<Vec<_>>().join(", ")
 }
 
+/// Holds generated code to the interpreter, in two modes, and the programs to so many calls of a kernel.
+fn assert_calls(graph: &Graph, case: &[Data], kernel: &str, count: usize) {
+    for optimize in [Optimize::Speed, Optimize::Memory] {
+        let options = Options { optimize, ..Options::default() };
+        let compiled = compile_graph(graph.clone(), &options).unwrap();
+        let kernels: Vec<&str> = compiled.program.calls.iter().map(|call| call.name()).collect();
+        assert_eq!(kernels.iter().filter(|&&name| name == kernel).count(), count, "{kernels:?}");
+        assert_generated_with(&options, graph, case, &PLACES);
+    }
+}
+
 /// Spectrograms that a network writes as convolutions and matrix products, of whole signals, with padding, and of rows as they come.
 #[test]
 fn filters_that_are_waves_are_transforms() {
@@ -577,13 +588,7 @@ fn filters_that_are_waves_are_transforms() {
         let numbers: Vec<f32> = random.many(count, 16).into_iter().map(|v| v as f32 / 32768.0).collect();
         Data::from_f32(&numbers)
     });
-    for optimize in [Optimize::Speed, Optimize::Memory] {
-        let options = Options { optimize, ..Options::default() };
-        let compiled = compile_graph(graph.clone(), &options).unwrap();
-        let kernels: Vec<&str> = compiled.program.calls.iter().map(|call| call.name()).collect();
-        assert_eq!(kernels.iter().filter(|&&name| name == "spectrum_f32").count(), 5, "{kernels:?}");
-        assert_generated_with(&options, &graph, &case, &PLACES);
-    }
+    assert_calls(&graph, &case, "spectrum_f32", 5);
 }
 
 /// Banks of filters whose weights stand in runs: of rows, of pixels, with a bias and a range.
@@ -607,7 +612,8 @@ fn filter_banks_are_sparse() {
            %a: f32[3,7] = dense(%rows, %w) {{rescale = real, clamp = -inf..=inf}}
            %b: f32[1,4,2,6] = conv2d(%image, %v, %bias) {{window = [1, 1] stride [1, 1], groups = 1, rescale = real, clamp = 0.0..=6.0}}
            %c: f32[1,4,2,6] = mul(%b, %b) {{rescale = real, clamp = -inf..=inf}}
-           return %a, %c
+           %padded: f32[1,5,3,6] = conv2d(%image, %v, %bias) {{window = [1, 1] stride [1, 1] pad [0, 1, 0, 1], groups = 1, rescale = real, clamp = -inf..=inf}}
+           return %a, %c, %padded
          }}",
         rows = triangles(7, 65),
         pixels = triangles(6, 80),
@@ -618,11 +624,5 @@ fn filter_banks_are_sparse() {
         let numbers: Vec<f32> = random.many(count, 16).into_iter().map(|v| v as f32 / 8192.0).collect();
         Data::from_f32(&numbers)
     });
-    for optimize in [Optimize::Speed, Optimize::Memory] {
-        let options = Options { optimize, ..Options::default() };
-        let compiled = compile_graph(graph.clone(), &options).unwrap();
-        let kernels: Vec<&str> = compiled.program.calls.iter().map(|call| call.name()).collect();
-        assert_eq!(kernels.iter().filter(|&&name| name == "banded_f32").count(), 2, "{kernels:?}");
-        assert_generated_with(&options, &graph, &case, &PLACES);
-    }
+    assert_calls(&graph, &case, "banded_f32", 2);
 }

@@ -2,8 +2,7 @@
 //! that window, on the host and as firmware.
 
 use cargo_kiln::bench::bench;
-use cargo_kiln::compare::compare;
-use cargo_kiln::place::{build_firmware, Built, Place};
+use cargo_kiln::place::build_firmware;
 use cargo_kiln::slide::Sequence;
 use cargo_kiln::validate::validate;
 use kiln_boards::firmware::Mode;
@@ -11,6 +10,7 @@ use kiln_boards::image::Image;
 use kiln_codegen::ir::{Data, Graph};
 use kiln_codegen::select::Slide;
 use kiln_codegen::{compile_graph, Compiled, Input, Options, Target};
+use kiln_host_tests::assert_slides;
 
 const POOLS: &str = "clamp = -128..=127";
 const FLOATS: &str = "clamp = -inf..=inf";
@@ -41,18 +41,7 @@ fn slide(name: &str, lines: &str) -> Slide {
         sequence.frames.len() > fed.rows + 2 * slide.period,
         "the count of frames does not go back twice"
     );
-    for place in ["host", "qemu-cortex-m4"] {
-        let built: Built<'_> = Place::find(place).unwrap().build(&graph, &compiled).unwrap();
-        let actual = built.run(&sequence.frames, true).unwrap();
-        assert_eq!(actual.len(), sequence.outputs.len());
-        for (frame, (actual, expected)) in actual.iter().zip(&sequence.outputs).enumerate() {
-            assert_eq!(actual.len(), expected.len(), "{name} on {place}, frame {frame}");
-            for (k, (actual, expected)) in actual.iter().zip(expected).enumerate() {
-                let difference = compare(graph.ty(graph.outputs[k]).dtype, actual, expected);
-                assert!(difference.passes(), "{name} on {place}, frame {frame}, output {k}: {difference:?}");
-            }
-        }
-    }
+    assert_slides(&graph, &compiled, &sequence);
     let board = kiln_boards::Board::find("qemu-cortex-m4").unwrap();
     let image = build_firmware(&compiled, board, Mode::Bench).unwrap();
     assert!(Image::read(&image.elf).unwrap().unwanted().is_empty(), "{name} may panic");

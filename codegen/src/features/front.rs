@@ -3,7 +3,7 @@
 use super::graph::Frames;
 use super::keys::problem;
 use super::{Features, Keys, Like};
-use kiln_ir::error::Error;
+use kiln_ir::error::{Error, Problem};
 use kiln_ir::{DType, Graph, Op, Rounding, Type, ValueId};
 
 /// Most frames of an input.
@@ -13,8 +13,17 @@ impl Features {
     /// Reads the option: the package, and keys with their values: `librosa, sample_rate = 16000, hop = 160`.
     ///
     /// # Errors
-    /// [`Error::Options`] at the key that is missing or does not fit.
+    /// [`Error::Options`] of the option, with the key that is missing or does not fit.
     pub fn of_text(text: &str) -> Result<Features, Error> {
+        Features::read(text).map_err(|error| match error {
+            Error::Options(problem) => {
+                Error::Options(Problem { place: format!("option `features`, {}", problem.place), ..problem })
+            }
+            other => other,
+        })
+    }
+
+    fn read(text: &str) -> Result<Features, Error> {
         let mut keys = Keys::default();
         for (at, part) in text.split(',').map(str::trim).enumerate() {
             let (key, value) = match part.split_once('=') {
@@ -116,5 +125,5 @@ fn shaped(graph: &mut Graph, x: ValueId, op: Op, dims: &[usize]) -> ValueId {
 }
 
 fn refused(what: &str, help: &str) -> Error {
-    problem("features", what, help)
+    Error::Options(Problem { place: "option `features`".into(), what: what.into(), help: help.into() })
 }

@@ -23,8 +23,7 @@ pub fn run(graph: &mut Graph) -> bool {
             let all = *merged.get_or_insert_with(|| together(graph, order, group));
             let first: usize = group.iter().take(at).map(|&layer| filters(graph, layer)).sum();
             let rank = graph.ty(all).shape.rank();
-            let mut begin = vec![0; rank];
-            begin.iter_mut().last().into_iter().for_each(|begin| *begin = first);
+            let begin = [vec![0; rank - 1], vec![first]].concat();
             let node = graph.node_mut(id);
             (node.op, node.operands) = (Op::Slice { begin, step: vec![1; rank] }, vec![all]);
             true

@@ -2,7 +2,6 @@
 //!
 //! The results are those of the layer, in bits, unless an operand is infinite or no number: a weight of 0 makes that no number, and a weight that is left out does not.
 
-use super::conv::Images;
 use super::kernel::{self, Asked, Choice};
 use super::shape::Shape;
 use super::*;
@@ -33,11 +32,10 @@ pub(super) fn find(asked: &Asked<'_>) -> Option<Choice> {
     };
     let floats = node.operands.iter().chain([&node.result]).all(|&id| graph.ty(id).dtype == DType::F32);
     let points = [shape.k_h, shape.k_w, shape.stride_h, shape.stride_w] == [1; 4];
-    if !floats
-        || !points
-        || [shape.pad_top, shape.pad_left] != [0; 2]
-        || node.op.layout() != Layout::default()
-    {
+    // Each pixel has one: there is no padding on any side.
+    let alike =
+        [shape.pad_top, shape.pad_left] == [0; 2] && [shape.in_h, shape.in_w] == [shape.out_h, shape.out_w];
+    if !floats || !points || !alike || node.op.layout() != Layout::default() {
         return None;
     }
     let weights = graph.const_data(node.operands[1])?.to_f32();
@@ -85,25 +83,14 @@ impl<'a> Selector<'a> {
             None => Data::from_f32(&vec![0.0; shape.out_c]),
         };
         let (lo, hi) = clamp.float_bounds();
-        let after = vec![
+        let after = [
             Arg::Constant(self.step_constant("RUNS", Data::from_i16(&ends)), Element::U16),
             Arg::Constant(self.step_constant("WEIGHTS", Data::from_f32(&weights)), Element::F32),
             Arg::Constant(self.step_constant("BIAS", bias), Element::F32),
             Arg::Float(lo),
             Arg::Float(hi),
         ];
-        let conv = Arg::Struct(self.conv_params(shape));
-        if let Op::Dense { .. } = node.op {
-            let [x, y, band] = self.matrix_rows(node)?;
-            let args = [vec![conv, x], after, vec![y, band]].concat();
-            self.call(KernelId::BandedF32, args);
-            return Ok(());
-        }
-        let x = self.image_rows(node.operands[0], shape.images, shape.in_h)?;
-        let y = self.image_rows(node.result, shape.images, shape.out_h)?;
-        let images = Images { x, y, count: shape.images, out_h: shape.out_h };
-        self.call_on(images, KernelId::BandedF32, &[], &[conv], &after, &[]);
-        Ok(())
+        self.layer_of_floats(node, shape, KernelId::BandedF32, &after)
     }
 }
 

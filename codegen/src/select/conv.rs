@@ -184,6 +184,27 @@ impl<'a> Selector<'a> {
         Ok(())
     }
 
+    /// Calls a kernel for convolutions that also computes matrix products: with the parameters of a convolution, what stands `between` operand and result, and a band.
+    pub(super) fn layer_of_floats(
+        &mut self,
+        node: &'a Node,
+        shape: &Sizes,
+        kernel: KernelId,
+        between: &[Arg],
+    ) -> Selected {
+        let conv = Arg::Struct(self.conv_params(shape));
+        if let Op::Dense { .. } = node.op {
+            let [x, y, band] = self.matrix_rows(node)?;
+            self.call(kernel, [&[conv, x], between, &[y, band]].concat());
+            return Ok(());
+        }
+        let x = self.image_rows(node.operands[0], shape.images, shape.in_h)?;
+        let y = self.image_rows(node.result, shape.images, shape.out_h)?;
+        let images = Images { x, y, count: shape.images, out_h: shape.out_h };
+        self.call_on(images, kernel, &[], &[conv], between, &[]);
+        Ok(())
+    }
+
     /// The rows of a matrix product's operand and result, and the band of all of them. They are those of all leading axes, while a schedule's are those of one.
     pub(super) fn matrix_rows(&self, node: &Node) -> Result<[Arg; 3], Problem> {
         let (x, y) = (node.operands[0], node.result);

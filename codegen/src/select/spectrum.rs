@@ -1,6 +1,5 @@
 //! Layers whose filters are [waves](crate::waves) become Fourier transforms. The results are those of the layer but for rounding.
 
-use super::conv::Images;
 use super::kernel::{self, Asked, Choice};
 use super::shape::Shape;
 use super::*;
@@ -122,16 +121,6 @@ impl<'a> Selector<'a> {
             Arg::Cells(cells) => Arg::Cells(cells.seen_as(Element::F32)),
             other => other,
         };
-        let conv = Arg::Struct(self.conv_params(shape));
-        if let Op::Dense { .. } = node.op {
-            let [x, y, band] = self.matrix_rows(node)?;
-            self.call(KernelId::SpectrumF32, vec![conv, x, waves, work, y, band]);
-            return Ok(());
-        }
-        let x = self.image_rows(node.operands[0], shape.images, shape.in_h)?;
-        let y = self.image_rows(node.result, shape.images, shape.out_h)?;
-        let images = Images { x, y, count: shape.images, out_h: shape.out_h };
-        self.call_on(images, KernelId::SpectrumF32, &[], &[conv], &[waves, work], &[]);
-        Ok(())
+        self.layer_of_floats(node, shape, KernelId::SpectrumF32, &[waves, work])
     }
 }

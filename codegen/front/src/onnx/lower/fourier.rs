@@ -188,12 +188,14 @@ fn short_time(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     }
     let bins = if halves { length / 2 + 1 } else { length };
     check_size(cx, 8 * bins * length * parts)?;
+    let angle = |turn: usize| TAU * turn as f64 / length as f64;
+    let circle: Vec<_> = (0..length).map(|turn| (libm::cos(angle(turn)), libm::sin(angle(turn)))).collect();
     let mut filters = Vec::with_capacity(2 * bins * length * parts);
     for (k, imaginary) in (0..bins).flat_map(|k| [(k, false), (k, true)]) {
         for t in 0..length {
             let factor = window.as_ref().map_or(1.0, |window| f64::from(window[t]));
-            let angle = TAU * ((k * t) % length) as f64 / length as f64;
-            let (cos, sin) = (factor * libm::cos(angle), factor * libm::sin(angle));
+            let (cos, sin) = circle[(k * t) % length];
+            let (cos, sin) = (factor * cos, factor * sin);
             // (a + bi) · (cos − i·sin).
             let of_parts = if imaginary { [-sin, cos] } else { [cos, sin] };
             filters.extend(of_parts.iter().take(parts).map(|&number| number as f32));
@@ -232,7 +234,7 @@ fn mel_weights(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     let mut weights = vec![0.0; bins * count];
     for triangle in 0..count {
         let [lower, centre, upper] = [corner(triangle), corner(triangle + 1), corner(triangle + 2)];
-        malformed_if!(upper.max(centre + 1) > bins, "its triangles end above half of the sample rate");
+        malformed_if!(centre >= bins || upper > bins, "its triangles end above half of the sample rate");
         let mut set = |bin: usize, weight: f64| weights[bin * count + triangle] = weight as f32;
         if lower == centre {
             set(centre, 1.0);
