@@ -15,6 +15,7 @@ pub mod noise;
 pub mod npz;
 pub mod number;
 pub mod ops;
+mod page;
 pub mod place;
 pub mod plan;
 mod progress;

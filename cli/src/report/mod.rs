@@ -10,7 +10,6 @@ mod text;
 mod words;
 
 pub use data::*;
-pub(crate) use page::WITHOUT_SCRIPTS;
 pub(crate) use text::advice;
 
 use crate::place::{build_firmware, emulated, for_board};

@@ -1,5 +1,6 @@
 //! The arguments of `features!`, and the streaming type around the graph of a frame.
 
+use super::request::Head;
 use super::{built_target, out_folder, write_whole};
 use crate::features::{Features, Keys, Start};
 use crate::{compile_graph, formatted};
@@ -10,7 +11,7 @@ use proc_macro2::{Literal, Span, TokenStream};
 use quote::{format_ident, quote};
 use std::path::PathBuf;
 use syn::parse::{Parse, ParseStream};
-use syn::{Ident, Lit, LitStr, Token, Visibility};
+use syn::{Ident, Lit, Token, Visibility};
 
 /// Options of the compiler that are keys, too.
 const OPTIONS: [&str; 6] = ["optimize", "float", "target", "weights_section", "ram", "flash"];
@@ -54,13 +55,7 @@ struct Request {
 
 impl Parse for Request {
     fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
-        let target = match input.parse::<Option<Token![@]>>()? {
-            Some(_) => Some(input.parse::<LitStr>()?.value()),
-            None => None,
-        };
-        let vis = input.parse()?;
-        let name: Ident = input.parse()?;
-        input.parse::<Token![=]>()?;
+        let head: Head = input.parse()?;
         let form = "the keys stand in braces: features!(Name = { like = \"librosa\", … })";
         if !input.peek(syn::token::Brace) {
             return Err(input.error(form));
@@ -73,6 +68,7 @@ impl Parse for Request {
         }
         // The frame's own type stands in the module of this one.
         let options = Options { name: Some("Frame".into()), ..Options::default() };
+        let (vis, name) = (head.vis.clone(), head.name.clone());
         let mut request = Request { vis, name, keys: Keys::default(), options, spans: Vec::new() };
         while !description.is_empty() {
             request.parse_key(&description)?;
@@ -80,9 +76,7 @@ impl Parse for Request {
                 description.parse::<Token![,]>()?;
             }
         }
-        if let (Some(target), None) = (target, request.options.target) {
-            request.options.set("target", &target).map_err(|e| syn::Error::new(Span::call_site(), e))?;
-        }
+        head.set_target(&mut request.options)?;
         Ok(request)
     }
 }

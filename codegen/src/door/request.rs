@@ -30,17 +30,42 @@ struct Request {
     paths: Vec<ExprPath>,
 }
 
-impl Parse for Request {
+/// What the arguments of all macros begin with: `@ "target"`, where the runtime knows what it is compiled for, and `pub Name =`.
+pub(super) struct Head {
+    target: Option<String>,
+    pub(super) vis: Visibility,
+    pub(super) name: Ident,
+}
+
+impl Parse for Head {
     fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
         let target = match input.parse::<Option<Token![@]>>()? {
             Some(_) => Some(input.parse::<LitStr>()?.value()),
             None => None,
         };
-        let vis = input.parse()?;
-        let name: Ident = input.parse()?;
+        let (vis, name) = (input.parse()?, input.parse()?);
         input.parse::<Token![=]>()?;
+        Ok(Head { target, vis, name })
+    }
+}
+
+impl Head {
+    /// Sets the target, unless the options have one.
+    pub(super) fn set_target(&self, options: &mut Options) -> syn::Result<()> {
+        match (&self.target, options.target) {
+            (Some(target), None) => {
+                options.set("target", target).map_err(|e| syn::Error::new(Span::call_site(), e))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Parse for Request {
+    fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
+        let head: Head = input.parse()?;
         let path = input.parse()?;
-        let mut options = Options { name: Some(name.to_string()), ..Options::default() };
+        let mut options = Options { name: Some(head.name.to_string()), ..Options::default() };
         let (mut spans, mut paths) = (Vec::new(), Vec::new());
         while !input.is_empty() {
             input.parse::<Token![,]>()?;
@@ -49,10 +74,8 @@ impl Parse for Request {
             }
             spans.push(parse_option(input, &mut options, &mut paths)?);
         }
-        if let (Some(target), None) = (target, options.target) {
-            options.set("target", &target).map_err(|e| syn::Error::new(Span::call_site(), e))?;
-        }
-        Ok(Request { vis, path, options, spans, paths })
+        head.set_target(&mut options)?;
+        Ok(Request { vis: head.vis, path, options, spans, paths })
     }
 }
 

@@ -63,9 +63,14 @@ impl<T: Copy, const LENGTH: usize, const HOP: usize> Frames<T, LENGTH, HOP> {
         Some(&self.samples)
     }
 
+    /// The samples of the frame that is held.
+    pub(super) fn cells(&mut self) -> &[Cell<T>] {
+        Cell::from_mut(&mut self.samples[..]).as_slice_of_cells()
+    }
+
     /// Keeps what the next frame shares with this one.
     fn advance(&mut self) {
-        let shared = Cell::from_mut(&mut self.samples[..]).as_slice_of_cells();
+        let shared = self.cells();
         let from = shared.get(HOP..).unwrap_or_default();
         from.iter().zip(shared).for_each(|(from, to)| to.set(from.get()));
         self.held = from.len();
@@ -75,8 +80,7 @@ impl<T: Copy, const LENGTH: usize, const HOP: usize> Frames<T, LENGTH, HOP> {
 
     /// Fills the first half of the first frame. `behind` is the sample behind the frame.
     fn mirror(&mut self, behind: T) {
-        let samples = Cell::from_mut(&mut self.samples[..]).as_slice_of_cells();
-        let (first, second) = samples.split_at_checked(LENGTH / 2).unwrap_or_default();
+        let (first, second) = self.cells().split_at_checked(LENGTH / 2).unwrap_or_default();
         let mut first = first.iter();
         if let Some(first) = first.next() {
             first.set(behind);

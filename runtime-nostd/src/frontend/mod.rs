@@ -50,11 +50,7 @@ pub type MicroWakeWord = Frontend<480, 160, 257, 40>;
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Frontend<const WINDOW: usize, const STEP: usize, const BINS: usize, const CHANNELS: usize> {
     tables: &'static Tables<WINDOW, BINS, CHANNELS>,
-    /// Samples of the next window, as many as `held`.
-    samples: [i16; WINDOW],
-    held: usize,
-    /// Samples to be passed over before the next window: where windows do not touch.
-    skip: usize,
+    frames: Frames<i16, WINDOW, STEP>,
     noise: [i32; CHANNELS],
     windowed: [i16; WINDOW],
     spectrum: [[i16; 2]; BINS],
@@ -67,16 +63,11 @@ pub struct Frontend<const WINDOW: usize, const STEP: usize, const BINS: usize, c
 impl<const WINDOW: usize, const STEP: usize, const BINS: usize, const CHANNELS: usize>
     Frontend<WINDOW, STEP, BINS, CHANNELS>
 {
-    const CHECKED: () = assert!(STEP > 0, "windows follow each other");
-
     /// A front end that has heard nothing yet.
     pub const fn new(tables: &'static Tables<WINDOW, BINS, CHANNELS>) -> Self {
-        let () = Self::CHECKED;
         Frontend {
             tables,
-            samples: [0; WINDOW],
-            held: 0,
-            skip: 0,
+            frames: Frames::new(0),
             noise: [0; CHANNELS],
             windowed: [0; WINDOW],
             spectrum: [[0; 2]; BINS],
@@ -89,31 +80,15 @@ impl<const WINDOW: usize, const STEP: usize, const BINS: usize, const CHANNELS: 
 
     /// Forgets all samples and the noise.
     pub fn reset(&mut self) {
-        self.held = 0;
-        self.skip = 0;
+        self.frames = Frames::new(0);
         self.noise = [0; CHANNELS];
     }
 
     /// Takes samples from the beginning of `samples` until a window is complete, and returns its features: logarithms of loudness, 0 to about 670 ([`to_i8`], [`to_f32`]). `None` once all samples are taken, so that
     /// a loop until then takes them all.
     pub fn push(&mut self, samples: &mut &[i16]) -> Option<&[i16; CHANNELS]> {
-        let (passed, rest) = samples.split_at_checked(self.skip).unwrap_or((*samples, &[]));
-        self.skip = self.skip.wrapping_sub(passed.len());
-        let free = self.samples.get_mut(self.held..).unwrap_or_default();
-        let taken = free.len().min(rest.len());
-        free.iter_mut().zip(rest).for_each(|(held, sample)| *held = *sample);
-        *samples = rest.get(taken..).unwrap_or_default();
-        self.held = self.held.wrapping_add(taken);
-        if self.held < WINDOW || WINDOW == 0 {
-            return None;
-        }
+        self.frames.push(samples)?;
         self.window();
-        // What the next window shares with this one.
-        let shared = Cell::from_mut(&mut self.samples[..]).as_slice_of_cells();
-        let from = shared.get(STEP..).unwrap_or_default();
-        from.iter().zip(shared).for_each(|(from, to)| to.set(from.get()));
-        self.held = from.len();
-        self.skip = STEP.saturating_sub(WINDOW);
         Some(&self.features)
     }
 
@@ -122,7 +97,7 @@ impl<const WINDOW: usize, const STEP: usize, const BINS: usize, const CHANNELS: 
         let t = self.tables;
         let length = BINS.wrapping_sub(1).wrapping_mul(2);
         let bits = [Cell::new(0)];
-        let samples = cells(&mut self.samples);
+        let samples = self.frames.cells();
         let windowed = cells(&mut self.windowed);
         let spectrum = Cell::from_mut(self.spectrum.as_flattened_mut()).as_slice_of_cells();
         let energies = cells(&mut self.energies);

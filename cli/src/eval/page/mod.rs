@@ -9,8 +9,8 @@ use super::data::{Against, PlaceReport, Report};
 use super::metrics::{Detection, Measures};
 use super::text::{duration, percent, rightness, share};
 use super::Evaluation;
-use crate::report::WITHOUT_SCRIPTS;
-use maud::{html, Markup, PreEscaped, DOCTYPE};
+use crate::page;
+use maud::{html, Markup};
 
 const STYLE: &str = include_str!("style.css");
 
@@ -22,38 +22,23 @@ impl Evaluation {
     pub fn page(&self) -> String {
         let report = &self.report;
         let title = format!("{}: Kiln evaluation", report.model);
-        let page = html! {
-            (DOCTYPE)
-            html lang="en" {
-                head {
-                    meta charset="utf-8";
-                    meta name="viewport" content="width=device-width, initial-scale=1";
-                    meta name="color-scheme" content="light dark";
-                    meta http-equiv="Content-Security-Policy" content=(WITHOUT_SCRIPTS);
-                    // Otherwise browsers ask a server for an icon.
-                    link rel="icon" href="data:,";
-                    title { (title) }
-                    style { (PreEscaped(STYLE)) }
-                }
-                body {
-                    header {
-                        h1 { (report.model) }
-                        p { "Evaluated by Kiln " (env!("CARGO_PKG_VERSION")) " on " (report.data) }
-                    }
-                    main {
-                        (summary(report))
-                        @for (index, place) in report.places.iter().enumerate() {
-                            section aria-labelledby={ "place-" (index) } {
-                                h2 id={ "place-" (index) } { (place.place) }
-                                (self.place(place))
-                            }
-                        }
-                        @if let Some(against) = &report.against { (self.against(against)) }
+        let body = html! {
+            header {
+                h1 { (report.model) }
+                p { "Evaluated by Kiln " (env!("CARGO_PKG_VERSION")) " on " (report.data) }
+            }
+            main {
+                (summary(report))
+                @for (index, place) in report.places.iter().enumerate() {
+                    section aria-labelledby={ "place-" (index) } {
+                        h2 id={ "place-" (index) } { (place.place) }
+                        (self.place(place))
                     }
                 }
+                @if let Some(against) = &report.against { (self.against(against)) }
             }
         };
-        page.into_string()
+        page::document(&title, page::WITHOUT_SCRIPTS, STYLE, &body)
     }
 
     fn place(&self, place: &PlaceReport) -> Markup {
@@ -72,23 +57,12 @@ impl Evaluation {
             @if place.same_answers != Some(all) {
                 (measures(&place.measures))
                 @if let Some(detection) = &place.detection { (detector(detection)) }
-                @if !place.wrong.is_empty() {
-                    h3 { "Wrong answers" }
-                    (more(place.wrong.len()))
-                    div.samples {
-                        @for wrong in place.wrong.iter().take(SHOWN) {
-                            figure {
-                                (self.picture(wrong.index))
-                                figcaption {
-                                    span.bad { (wrong.answer) } " " (score(wrong.score)) br;
-                                    "is " strong { (wrong.label) }
-                                    @if let Some(of_label) = wrong.label_score { " " (score(of_label)) } br;
-                                    small { (wrong.sample) }
-                                }
-                            }
-                        }
-                    }
-                }
+                (self.samples("Wrong answers", &place.wrong, |wrong| wrong.index, |wrong| html! {
+                    span.bad { (wrong.answer) } " " (score(wrong.score)) br;
+                    "is " strong { (wrong.label) }
+                    @if let Some(of_label) = wrong.label_score { " " (score(of_label)) } br;
+                    small { (wrong.sample) }
+                }))
             }
         }
     }
@@ -106,23 +80,33 @@ impl Evaluation {
                 h3 { (against.model) }
                 (measures(&against.measures))
                 @if let Some(detection) = &against.detection { (detector(detection)) }
-                @if !against.differing.is_empty() {
-                    h3 { "Different answers" }
-                    (more(against.differing.len()))
-                    div.samples {
-                        @for sample in against.differing.iter().take(SHOWN) {
-                            figure {
-                                (self.picture(sample.index))
-                                figcaption {
-                                    "is " strong { (sample.label) } br;
-                                    span.bad[sample.answer != sample.label] { (sample.answer) } " " (score(sample.score))
-                                    " " small { (report.model) } br;
-                                    span.bad[sample.other_answer != sample.label] { (sample.other_answer) } " " (score(sample.other_score))
-                                    " " small { (against.model) } br;
-                                    small { (sample.sample) }
-                                }
-                            }
-                        }
+                (self.samples("Different answers", &against.differing, |sample| sample.index, |sample| html! {
+                    "is " strong { (sample.label) } br;
+                    span.bad[sample.answer != sample.label] { (sample.answer) } " " (score(sample.score))
+                    " " small { (report.model) } br;
+                    span.bad[sample.other_answer != sample.label] { (sample.other_answer) } " " (score(sample.other_score))
+                    " " small { (against.model) } br;
+                    small { (sample.sample) }
+                }))
+            }
+        }
+    }
+
+    /// The first of some samples, each with its picture, under a title; nothing if there are none.
+    fn samples<T>(
+        &self,
+        title: &str,
+        samples: &[T],
+        index: impl Fn(&T) -> usize,
+        caption: impl Fn(&T) -> Markup,
+    ) -> Markup {
+        html! {
+            @if !samples.is_empty() {
+                h3 { (title) }
+                @if samples.len() > SHOWN { p.soft { "The first " (SHOWN) " of " (samples.len()) "." } }
+                div.samples {
+                    @for sample in samples.iter().take(SHOWN) {
+                        figure { (self.picture(index(sample))) figcaption { (caption(sample)) } }
                     }
                 }
             }
@@ -132,10 +116,6 @@ impl Evaluation {
 
 fn score(score: f32) -> String {
     format!("({score:.3})")
-}
-
-fn more(count: usize) -> Markup {
-    html! { @if count > SHOWN { p.soft { "The first " (SHOWN) " of " (count) "." } } }
 }
 
 fn summary(report: &Report) -> Markup {

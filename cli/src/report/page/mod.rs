@@ -7,17 +7,11 @@ mod graph;
 mod tables;
 
 use super::Report;
-use maud::{html, Markup, PreEscaped, DOCTYPE};
+use crate::page;
+use maud::{html, Markup, PreEscaped};
 
 const STYLE: &str = include_str!("style.css");
 const SCRIPT: &str = include_str!("script.js");
-
-/// Lets a browser fetch nothing, whatever stands in the page.
-const POLICY: &str =
-    "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:";
-
-/// The same for a page that has no scripts.
-pub(crate) const WITHOUT_SCRIPTS: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:";
 
 /// The sections: id and title.
 const SECTIONS: [(&str, &str); 7] = [
@@ -34,42 +28,27 @@ impl Report {
     /// The page.
     pub fn page(&self) -> String {
         let title = format!("{}: Kiln report", self.model.name);
-        let page = html! {
-            (DOCTYPE)
-            html lang="en" {
-                head {
-                    meta charset="utf-8";
-                    meta name="viewport" content="width=device-width, initial-scale=1";
-                    meta name="color-scheme" content="light dark";
-                    meta http-equiv="Content-Security-Policy" content=(POLICY);
-                    // Otherwise browsers ask a server for an icon.
-                    link rel="icon" href="data:,";
-                    title { (title) }
-                    style { (PreEscaped(STYLE)) }
-                }
-                body {
-                    header {
-                        h1 { (self.model.name) }
-                        p { "Compiled by Kiln " (self.kiln) ", " (self.options.describe()) }
-                        nav aria-label="Sections" {
-                            ul { @for (id, title) in SECTIONS { li { a href={ "#" (id) } { (title) } } } }
-                        }
-                    }
-                    main {
-                        (self.summary())
-                        (section(0, self.graph_section()))
-                        (section(1, self.arena_section()))
-                        (section(2, self.layers_section()))
-                        (section(3, self.passes_section()))
-                        (section(4, self.advice_section()))
-                        (section(5, self.certificate_section()))
-                        (section(6, self.modes_section()))
-                    }
-                    script { (PreEscaped(SCRIPT)) }
+        let body = html! {
+            header {
+                h1 { (self.model.name) }
+                p { "Compiled by Kiln " (self.kiln) ", " (self.options.describe()) }
+                nav aria-label="Sections" {
+                    ul { @for (id, title) in SECTIONS { li { a href={ "#" (id) } { (title) } } } }
                 }
             }
+            main {
+                (self.summary())
+                (section(0, self.graph_section()))
+                (section(1, self.arena_section()))
+                (section(2, self.layers_section()))
+                (section(3, self.passes_section()))
+                (section(4, self.advice_section()))
+                (section(5, self.certificate_section()))
+                (section(6, self.modes_section()))
+            }
+            script { (PreEscaped(SCRIPT)) }
         };
-        page.into_string()
+        page::document(&title, page::WITH_SCRIPTS, STYLE, &body)
     }
 
     fn summary(&self) -> Markup {

@@ -58,13 +58,8 @@ pub fn spectrum_f32(
                 }
                 taps.write(some);
             }
-            for place in places.get(size.div_ceil(2)..).unwrap_or(&[]) {
-                put(work, *place, 0, 0.0);
-                put(work, *place, 1, 0.0);
-            }
-            if size % 2 == 1 {
-                let place = places.get(size >> 1).copied().unwrap_or(0);
-                put(work, place, 1, 0.0);
+            for (at, place) in (size..length).filter_map(|at| Some((at, places.get(at >> 1)?))) {
+                put(work, *place, at % 2, 0.0);
             }
             spectrum(waves, work);
             for (out, part) in out.iter().zip(parts) {
