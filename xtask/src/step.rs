@@ -29,7 +29,9 @@ pub(crate) fn cargo(folder: &Path, arguments: &[&str]) -> Command {
 pub(crate) fn cargo_outside(folder: &Path, arguments: &[&str]) -> Command {
     let mut command = cargo(folder, arguments);
     // Optimising the compiler would take minutes, and it has small models to compile.
-    command.args(["--config", "profile.release.package.kiln-nn-codegen.opt-level=0"]);
+    for package in ["codegen", "front", "interp", "ir", "tools"] {
+        command.args(["--config", &format!("profile.release.package.kiln-nn-{package}.opt-level=0")]);
+    }
     command.env("CARGO_TARGET_DIR", root().join("target/examples"));
     command
 }
