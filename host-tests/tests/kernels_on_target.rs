@@ -3,7 +3,7 @@
 
 use kiln_boards::firmware::{build_program, ProgramRequest};
 use kiln_boards::{qemu, Board, Error};
-use kiln_host_tests::emulated_kinds;
+use kiln_host_tests::{emulated_kinds, sweeps};
 use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -15,7 +15,8 @@ const LIMIT: Duration = Duration::from_secs(600);
 
 #[test]
 fn kernels_compute_what_they_mean() {
-    let rounds = std::env::var("KILN_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(150);
+    let usual = if sweeps() { 150 } else { 60 };
+    let rounds = std::env::var("KILN_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(usual);
     let wanted = std::env::var("KILN_BOARD").unwrap_or_default();
     let boards = emulated_kinds(&wanted);
     assert!(!boards.is_empty(), "no emulated board has `{wanted}` in its name");

@@ -25,8 +25,8 @@ use std::time::Duration;
 #[global_allocator]
 static ALLOCATOR: PeakAlloc = PeakAlloc;
 
-/// Mutants of each format that every test run makes.
-const MUTANTS: usize = 20_000;
+/// Mutants of each format that every test run makes. A sweep makes four times as many.
+const MUTANTS: usize = 5_000;
 
 /// Time of a processor that compiling one may take.
 const LIMIT: Duration = Duration::from_secs(1);
@@ -66,7 +66,8 @@ fn damaged_files_are_refused_or_compiled() {
     if let Some(index) = number("KILN_MUTATION") {
         return alone(formats[0], run, index);
     }
-    formats.into_iter().for_each(|format| damaged(format, run, number("KILN_MUTATIONS").unwrap_or(MUTANTS)));
+    let usual = if sweeps() { 4 * MUTANTS } else { MUTANTS };
+    formats.into_iter().for_each(|format| damaged(format, run, number("KILN_MUTATIONS").unwrap_or(usual)));
 }
 
 /// Has so many mutants of a format compiled.

@@ -53,7 +53,7 @@ fn the_page_passes_its_own_test() {
     // A profile of its own, and nothing that would ask the network by itself.
     command.args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"]);
     command.args(["--disable-background-networking", "--disable-component-update", "--disable-sync"]);
-    command.args(["--enable-logging=stderr", "--v=0", "--virtual-time-budget=20000", "--dump-dom"]);
+    command.args(["--enable-logging=stderr", "--v=0", "--timeout=300000", "--dump-dom"]);
     let profile = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("profile-{}", std::process::id()));
     command.arg(format!("--user-data-dir={}", profile.display()));
     let output = command.arg(format!("{}?selftest", server.address)).output().unwrap();
