@@ -73,7 +73,7 @@ fn firmware_of_own_models_cannot_panic_format_or_allocate() {
     }
 }
 
-/// Compiled for this machine and for two kinds of core the same functions of `kiln::post`, `kiln::frontend`, `kiln::camera` and `kiln::any` have the same answers; the firmware can do nothing but return them.
+/// Compiled for this machine and for two kinds of core the same functions of `kiln::post`, `kiln::frontend`, `kiln::camera`, `kiln::sensor` and `kiln::any` have the same answers; the firmware can do nothing but return them.
 #[test]
 fn what_comes_after_the_output_cannot_panic_format_or_allocate() {
     let expected = post::run();
@@ -107,8 +107,8 @@ fn that_firmware_calls_every_function() {
     let calls: Vec<&str> = calls.split(|c: char| !c.is_alphanumeric() && c != '_').collect();
     let mut functions = 0;
     let folder = |name: &str| Path::new(env!("CARGO_MANIFEST_DIR")).join("../runtime-nostd/src").join(name);
-    let files =
-        ["post", "frontend", "camera", "any"].map(|name| std::fs::read_dir(folder(name)).unwrap().flatten());
+    let files = ["post", "frontend", "camera", "sensor", "any"]
+        .map(|name| std::fs::read_dir(folder(name)).unwrap().flatten());
     for file in files.into_iter().flatten() {
         if ["array.rs", "threads.rs"].iter().any(|name| file.file_name() == *name) {
             // Behind features that firmware has not.

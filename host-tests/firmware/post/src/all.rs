@@ -1,4 +1,4 @@
-//! Calls every function of `kiln::post`, `kiln::frontend`, `kiln::camera` and `kiln::any`, with each type of scores, on values and lengths that the compiler does not know: if there are any for
+//! Calls every function of `kiln::post`, `kiln::frontend`, `kiln::camera`, `kiln::sensor` and `kiln::any`, with each type of scores, on values and lengths that the compiler does not know: if there are any for
 //! which one could panic, panics are linked, and `host-tests/tests/firmware.rs` finds them.
 
 use core::hint::black_box;
@@ -12,6 +12,7 @@ use kiln::post::{
     argmax, top_k, Anchor, BoxOrder, Detection, Detections, Exponential, GridHead, Hysteresis, Labels,
     MovingAverage, Offsets, Rect, Score, SsdHead, StreamDetector, Variances,
 };
+use kiln::sensor::{Biquads, Resampler, Units};
 use kiln::{Arena, DType, Feed, Model, ModelInfo, TensorInfo};
 
 const LABELS: Labels<4> = Labels(["silence", "yes", "no", "stop"]);
@@ -28,6 +29,7 @@ pub fn run() -> usize {
         + features()
         + frames()
         + images()
+        + motion()
         + models()
 }
 
@@ -72,6 +74,29 @@ fn frames() -> usize {
         let mut rest = &samples[..];
         while let Some(frame) = frames.push(&mut rest) {
             count += usize::from(frame.iter().any(|&sample| sample != 0));
+        }
+    }
+    count
+}
+
+/// How many of a sensor's samples, resampled and filtered, are positive.
+#[inline(never)]
+fn motion() -> usize {
+    let units = Units::full_scale(black_box([4.0; 2])).with_zero(black_box([0.5, -3.0]));
+    let mut resampler = black_box(Resampler::<3, 2, 2, 2>::new(&[[0.5, 1.0, 0.5], [0.25, 0.0, 0.25]]));
+    let mut filter = black_box(Biquads::<2, 2>::new([[0.25, 0.5, 0.25, 1.0, -0.5, 0.25]; 2]));
+    let mut count = 0;
+    for turn in 0..black_box(90i16) {
+        let samples = [units.of(&[turn.wrapping_mul(2111), turn]), Units::new([0.5; 2]).of(&[-turn, 7])];
+        let mut rest = samples.get(..black_box(usize::from(turn % 3 != 0) + 1)).unwrap_or_default();
+        while let Some(sample) = resampler.push(&mut rest) {
+            count += filter.push(&sample).iter().filter(|&&value| value > 0.0).count();
+        }
+        match turn {
+            30 => filter.settle(&[0.5, -1.0]),
+            60 => filter.reset(),
+            75 => resampler.reset(),
+            _ => {}
         }
     }
     count
