@@ -176,6 +176,21 @@ pub(super) fn expand_new(program: &Program) -> Option<TokenStream> {
     program.camera.as_ref().map(|_| quote! { camera: source::Camera::new(), })
 }
 
+/// Holds the lines of the camera to the budget, too, where rustc knows how many bytes they take.
+pub(super) fn expand_budget(program: &Program, options: &Options) -> Option<TokenStream> {
+    program.camera.as_ref()?;
+    let budget = options.ram?;
+    let planned = program.arena_bytes + program.fast_bytes.unwrap_or(0) + program.state_bytes;
+    let over = format!(
+        "option `ram`: arena and state take {planned} bytes, and with the lines of the camera more than the budget of {budget}: \
+         raise it, or resize by `nearest`, which holds no lines"
+    );
+    let [planned, budget] = [planned, budget].map(bytes);
+    Some(quote! {
+        const _: () = assert!(#planned + ::core::mem::size_of::<source::Camera>() <= #budget, #over);
+    })
+}
+
 /// Drops the lines of a frame that is not complete.
 pub(super) fn expand_restart(program: &Program) -> Option<TokenStream> {
     program.camera.as_ref().map(|_| quote! { self.camera.restart(); })

@@ -55,6 +55,7 @@ pub fn emit(
     let loops = pipeline::expand_loops(program, options.trace);
     let steps = call::expand_steps(program);
     let source = camera::expand_module(program, options);
+    let budget = camera::expand_budget(program, options);
     let customs = custom::expand_customs(program, paths);
     let reproducible = expand_reproducible(options);
     quote! {
@@ -77,6 +78,7 @@ pub fn emit(
             #steps
             #customs
             #source
+            #budget
             #weights
         }
     }
