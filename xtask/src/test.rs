@@ -23,8 +23,6 @@ pub(crate) fn run_all() -> Result<(), Failure> {
     beside(|| test_probe(&root.join("probe")), || build_tests(&root))?;
     beside(|| test_elsewhere(&root), || test_workspace(&root))?;
     make_room(&root);
-    let documentation = ["doc", "--workspace", "--no-deps", "--features", FEATURES];
-    run("documentation", cargo(&root, &documentation).env("RUSTDOCFLAGS", "-D warnings"))?;
     package::test()?;
     demo::run_all()
 }
@@ -47,7 +45,7 @@ fn test_workspace(root: &Path) -> Result<(), Failure> {
     run("tests", &mut cargo(root, &["test", "--workspace", "--no-fail-fast", "--", "--skip", GUIDES]))
 }
 
-/// What is built for other machines, or by itself, and the guides.
+/// What is built for other machines, or by itself, the guides, and the documentation.
 fn test_elsewhere(root: &Path) -> Result<(), Failure> {
     // The same packages as in other tests, so that none of them is compiled again with other features.
     run("tests of the guides", &mut cargo(root, &["test", "--workspace", "--test", "guides", "--", GUIDES]))?;
@@ -59,7 +57,8 @@ fn test_elsewhere(root: &Path) -> Result<(), Failure> {
             test_package(root, &package)?;
         }
     }
-    Ok(())
+    let documentation = ["doc", "--workspace", "--no-deps", "--features", FEATURES];
+    run("documentation", cargo(root, &documentation).env("RUSTDOCFLAGS", "-D warnings"))
 }
 
 /// Removes what tests have built for themselves, where they will not run again: two gigabytes.
