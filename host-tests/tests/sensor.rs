@@ -20,7 +20,7 @@ struct Golden(BTreeMap<String, Array>);
 impl Golden {
     fn read() -> Golden {
         let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("sensor/golden.npz");
-        Golden(npz::read(&file).unwrap().into_iter().collect())
+        Golden(npz::read(&file).unwrap())
     }
 
     /// The numbers in rows of `N`.

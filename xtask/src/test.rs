@@ -29,7 +29,7 @@ pub(crate) fn run_all() -> Result<(), Failure> {
 
 /// Lints, and the tests of the workspace.
 fn build_tests(root: &Path) -> Result<(), Failure> {
-    // Clippy compiles what macros run for itself. Of that, readers are most of the work, and have little to do.
+    // Clippy compiles the compiler that macros run once more. Its readers take longest to optimise, and run for moments.
     let plain = ["clippy", "--config", "profile.dev.package.kiln-nn-front.opt-level=0"];
     let lints = ["--workspace", "--all-targets", "--features", FEATURES, "--", "-D", "warnings"];
     run("lints", &mut cargo(root, &[&plain[..], &lints].concat()))?;

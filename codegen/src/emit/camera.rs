@@ -182,8 +182,8 @@ pub(super) fn expand_budget(program: &Program, options: &Options) -> Option<Toke
     let budget = options.ram?;
     let planned = program.arena_bytes + program.fast_bytes.unwrap_or(0) + program.state_bytes;
     let over = format!(
-        "option `ram`: arena and state take {planned} bytes, and with the lines of the camera more than the budget of {budget}: \
-         raise it, or resize by `nearest`, which holds no lines"
+        "option `ram`: arena and state take {planned} of {budget} bytes, and the lines of the camera more than the rest: \
+         raise the budget, or resize by `nearest`, which holds the least"
     );
     let [planned, budget] = [planned, budget].map(bytes);
     Some(quote! {

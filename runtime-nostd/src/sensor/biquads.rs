@@ -84,7 +84,7 @@ impl<const SECTIONS: usize, const CHANNELS: usize> Biquads<SECTIONS, CHANNELS> {
 mod tests {
     use super::Biquads;
 
-    /// butter(3, 5, fs=50, output="sos") of scipy 1.16.
+    /// butter(3, 5, fs=50, output="sos") of scipy 1.17, in float32.
     const LOW: [[f32; 6]; 2] = [
         [0.018098933, 0.036197867, 0.018098933, 1.0, -0.5095254, 0.0],
         [1.0, 1.0, 0.0, 1.0, -1.2505164, 0.5457233],

@@ -45,19 +45,25 @@ pub use resampler::Resampler;
 pub struct Units<const CHANNELS: usize> {
     step: [f32; CHANNELS],
     zero: [f32; CHANNELS],
-    /// By which `step` is multiplied: a power of two, so that nothing is rounded twice.
-    part: f32,
 }
 
 impl<const CHANNELS: usize> Units<CHANNELS> {
     /// One step is so many units, such as 0.061e-3 g: the sensitivity in data sheets.
     pub const fn new(step: [f32; CHANNELS]) -> Self {
-        Units { step, zero: [0.0; CHANNELS], part: 1.0 }
+        Units { step, zero: [0.0; CHANNELS] }
     }
 
     /// 32768 steps are so many units: a sensor with 16 bits of ±4 g has a full scale of 4.0.
+    // The array has `CHANNELS` elements.
+    #[allow(clippy::indexing_slicing)]
     pub const fn full_scale(most: [f32; CHANNELS]) -> Self {
-        Units { part: 1.0 / 32768.0, ..Units::new(most) }
+        let mut step = most;
+        let mut i = 0;
+        while i < CHANNELS {
+            step[i] /= 32768.0;
+            i += 1;
+        }
+        Units::new(step)
     }
 
     /// With the reading of each channel, in steps, that means zero: the offset that calibration has found.
@@ -69,7 +75,7 @@ impl<const CHANNELS: usize> Units<CHANNELS> {
     pub fn of(&self, reading: &[i16; CHANNELS]) -> [f32; CHANNELS] {
         let mut sample = reading.map(f32::from);
         for ((value, zero), step) in sample.iter_mut().zip(&self.zero).zip(&self.step) {
-            *value = (*value - zero) * self.part * step;
+            *value = (*value - zero) * step;
         }
         sample
     }
