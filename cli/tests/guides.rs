@@ -6,7 +6,8 @@
 // Helpers of tests may unwrap, as tests may.
 #![allow(clippy::unwrap_used)]
 
-use kiln_boards::work_dir;
+mod projects;
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -76,9 +77,11 @@ impl Shell {
         let script = format!("{command}\nstatus=$?; pwd > '{}'; exit $status", folder.display());
         let mut bash = Command::new("bash");
         bash.args(["-c", &script]).current_dir(&self.folder);
-        bash.env("PATH", path)
-            // That of the tests of new projects: the compiler is built once.
-            .env("CARGO_TARGET_DIR", work_dir().unwrap().join("new/target"));
+        bash.env("PATH", path);
+        // Kiln's own commands measure what users get.
+        if !command.starts_with("cargo kiln") {
+            projects::build_quickly(&mut bash);
+        }
         let output = bash.output().unwrap();
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));

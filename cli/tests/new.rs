@@ -1,7 +1,9 @@
 //! New projects: every template is generated and built (`built`), on emulated boards it runs and compares its own output; and nothing is left of what
-//! is refused. All projects share one target folder, and one model.
+//! is refused. All projects share one model, and what is built for them.
 // Helpers of tests may unwrap, as tests may.
 #![allow(clippy::unwrap_used)]
+
+mod projects;
 
 use cargo_kiln::new::{create, flavours, Flavour, Request};
 use kiln_boards::{toolchain, work_dir, Board, Runner};
@@ -182,22 +184,12 @@ fn project(board: &Board, flavour: Flavour, model: &str) -> PathBuf {
     folder
 }
 
-/// What makes builds quick: firmware runs once, if at all. The guides build a project as it is.
-const QUICKLY: [&str; 5] = [
-    "profile.dev.debug=false",
-    "profile.release.debug=false",
-    "profile.release.opt-level=1",
-    "profile.release.lto=\"off\"",
-    "profile.release.codegen-units=16",
-];
-
 /// Runs Cargo in a project of a board; its output.
 fn cargo(folder: &Path, board: &Board, arguments: &[&str]) -> String {
     let mut command = Command::new(env!("CARGO"));
     toolchain::ensure_target(&board.target).unwrap().apply(&mut command);
     command.current_dir(folder).args(arguments);
-    command.args(QUICKLY.iter().flat_map(|setting| ["--config", setting]));
-    command.env("CARGO_TARGET_DIR", work_dir().unwrap().join("new/target"));
+    projects::build_quickly(&mut command);
     let output = command.output().unwrap();
     let (said, complained) =
         (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));

@@ -14,7 +14,7 @@ const HAS_LITTLE_FLASH: &str = "qemu-cortex-m55";
 const LIMIT: Duration = Duration::from_secs(600);
 
 #[test]
-fn kernels_compute_what_they_mean() {
+fn kernels_compute_what_they_mean_on_boards() {
     let usual = if sweeps() { 150 } else { 60 };
     let rounds = std::env::var("KILN_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(usual);
     let wanted = std::env::var("KILN_BOARD").unwrap_or_default();

@@ -37,18 +37,22 @@ fn build_tests(root: &Path) -> Result<(), Failure> {
     run("tests are built", &mut cargo(root, &["test", "--workspace", "--no-run"]))
 }
 
-/// The test of the guides, which runs one command after the other for minutes.
-const GUIDES: &str = "commands_in_the_guides_do_what_the_guides_say";
+/// Long tests of the workspace that run beside the others, by binary and name. Those of the guides follow those of new projects, and find most of it built.
+const BESIDE: [(&str, &str); 3] = [
+    ("kernels_on_target", "kernels_compute_what_they_mean_on_boards"),
+    ("reproducible", "networks_have_the_same_bits"),
+    ("guides", "commands_in_the_guides_do_what_the_guides_say"),
+];
 
 /// All other tests of the workspace.
 fn test_workspace(root: &Path) -> Result<(), Failure> {
-    run("tests", &mut cargo(root, &["test", "--workspace", "--no-fail-fast", "--", "--skip", GUIDES]))
+    let mut tests = cargo(root, &["test", "--workspace", "--no-fail-fast", "--"]);
+    tests.args(BESIDE.iter().flat_map(|(_, test)| ["--skip", test]));
+    run("tests", &mut tests)
 }
 
-/// What is built for other machines, or by itself, the guides, and the documentation.
+/// What is built for other machines, or by itself, the documentation, and [`BESIDE`].
 fn test_elsewhere(root: &Path) -> Result<(), Failure> {
-    // The same packages as in other tests, so that none of them is compiled again with other features.
-    run("tests of the guides", &mut cargo(root, &["test", "--workspace", "--test", "guides", "--", GUIDES]))?;
     hostile::test_kernels()?;
     other_hosts::test_runtime()?;
     msrv::check_runtime()?;
@@ -58,7 +62,13 @@ fn test_elsewhere(root: &Path) -> Result<(), Failure> {
         }
     }
     let documentation = ["doc", "--workspace", "--no-deps", "--features", FEATURES];
-    run("documentation", cargo(root, &documentation).env("RUSTDOCFLAGS", "-D warnings"))
+    run("documentation", cargo(root, &documentation).env("RUSTDOCFLAGS", "-D warnings"))?;
+    for (binary, test) in BESIDE {
+        // The same packages as in other tests, so that none of them is compiled again with other features.
+        let arguments = ["test", "--workspace", "--test", binary, "--", "--exact", test];
+        run(test, &mut cargo(root, &arguments))?;
+    }
+    Ok(())
 }
 
 /// Removes what tests have built for themselves, where they will not run again: two gigabytes.
