@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Audio features as librosa, torchaudio (also its Kaldi), TensorFlow and python_speech_features compute them.
+"""Audio features as librosa, torchaudio (also its Kaldi), TensorFlow (also TensorFlow Lite's microfrontend) and python_speech_features compute them.
 
     python3.11 -m venv venv
-    venv/bin/pip install librosa==0.11.0 torch==2.11.0 torchaudio==2.11.0 python_speech_features==0.6 tensorflow-cpu==2.21.0
+    venv/bin/pip install librosa==0.11.0 torch==2.11.0 torchaudio==2.11.0 python_speech_features==0.6 tensorflow-cpu==2.21.0 pymicro-features==2.0.2 tflite-micro==0.dev20261023182759
     venv/bin/python make_features.py
 
 writes features/cases.json, whose cases each have a `spec` in the form that kiln::features! takes, and features/golden.npz: `signal`, samples of i16, and
@@ -10,6 +10,7 @@ for each case `case_<n>`, the first frames of the signal and one in its middle: 
 anew, for which not all packages have to be in one environment.
 """
 import json
+import os
 import pathlib
 import sys
 
@@ -165,12 +166,60 @@ def psf_features(x, rate, spec):
     return psf.logfbank(x, **own)
 
 
+def tflm_features(x, rate, spec):
+    from tflite_micro import runtime
+
+    # Of tensorflow/lite/micro/examples/micro_speech/models, in the folder that the variable names.
+    name = {"i8": "audio_preprocessor_int8.tflite", "f32": "audio_preprocessor_float.tflite"}[spec["values"]]
+    interpreter = runtime.Interpreter.from_file(os.path.join(os.environ["MICRO_SPEECH_MODELS"], name))
+    rows = []
+    for at in range(0, len(x) - 479, 320):
+        interpreter.set_input(np.round(x[at:at + 480]).astype(np.int16)[None], 0)
+        interpreter.invoke()
+        rows.append(interpreter.get_output(0).reshape(-1).copy())
+    return np.array(rows)
+
+
+def microfrontend_features(x, rate, spec):
+    x = np.round(x).astype(np.int16)
+    import tensorflow as tf
+    from tensorflow.lite.experimental.microfrontend.python.ops import audio_microfrontend_op
+
+    ms = lambda key, default: round(spec[key] * 1000 / rate) if key in spec else default
+    rows = audio_microfrontend_op.audio_microfrontend(
+        tf.constant(x), sample_rate=rate, window_size=ms("win_length", 30), window_step=ms("hop", 10),
+        num_channels=spec.get("n_mels", 40), lower_band_limit=spec.get("f_min", 125.0), upper_band_limit=spec.get("f_max", 7500.0),
+        even_smoothing=spec.get("even_smoothing", 0.025), odd_smoothing=spec.get("odd_smoothing", 0.06),
+        min_signal_remaining=spec.get("min_signal_remaining", 0.05), enable_pcan=spec.get("pcan", True),
+        pcan_strength=spec.get("pcan_strength", 0.95), pcan_offset=spec.get("pcan_offset", 80.0),
+        gain_bits=spec.get("pcan_gain_bits", 21), enable_log=True, scale_shift=6, out_type=tf.uint16,
+    ).numpy().astype(np.int32)
+    if spec.get("values") == "i8":
+        # As ESPHome gives them to a model.
+        return np.clip((rows * 256 + 333) // 666 - 128, -128, 127)
+    return rows
+
+
+def pymicro_features(x, rate, spec):
+    from pymicro_features import MicroFrontend
+
+    x = np.round(x).astype(np.int16)
+    micro, rows = MicroFrontend(), []
+    for at in range(0, len(x) - 159, 160):
+        row = micro.process_samples(x[at:at + 160].tobytes()).features
+        rows += [row] if row else []
+    return np.array(rows)
+
+
 PACKAGES = {
     "librosa": librosa_features,
     "torchaudio": torchaudio_features,
     "kaldi": kaldi_features,
     "tf.signal": tensorflow_features,
     "python_speech_features": psf_features,
+    "tflm": tflm_features,
+    "microfrontend": microfrontend_features,
+    "pymicro_features": pymicro_features,
 }
 
 SPECS = {
@@ -272,7 +321,33 @@ SPECS = {
         dict(log="none", full_scale=1.0),
         dict(n_mels=32, n_fft=1024, win_length=800, hop=400),
     ],
+    "tflm": [
+        dict(values="i8"),
+        dict(values="f32"),
+    ],
+    "microfrontend": [
+        dict(),
+        dict(values="i8"),
+        dict(win_length=400, hop=160, n_mels=32),
+        dict(n_mels=64, f_min=20.0, f_max=7999.0),
+        dict(n_mels=16, f_min=300.0, f_max=3400.0),
+        dict(sample_rate=8000, n_mels=23, f_max=3800.0),
+        dict(sample_rate=48000, win_length=960, hop=960, f_max=12000.0),
+        dict(even_smoothing=0.1, odd_smoothing=0.2, min_signal_remaining=0.2),
+        dict(pcan=False),
+        dict(pcan_strength=0.7, pcan_offset=20.0, pcan_gain_bits=20),
+    ],
+    "pymicro_features": [
+        dict(values="f32"),
+    ],
 }
+
+INTEGERS = ("tflm", "microfrontend", "pymicro_features")
+
+
+def frames_of(like):
+    """The estimate of noise goes on from frame to frame."""
+    return list(range(24)) if like in INTEGERS else FRAMES
 
 
 def main(packages):
@@ -288,14 +363,14 @@ def main(packages):
             text = ", ".join(f"{key} = {value(given)}" for key, given in spec.items())
             name = f"case_{len(cases)}"
             if not packages or like in packages:
-                default = 32768.0 if like in ("kaldi", "python_speech_features") else 1.0
+                default = 32768.0 if like in ("kaldi", "python_speech_features", *INTEGERS) else 1.0
                 x = (signal * (spec.get("full_scale", default) / 32768)).astype(np.float32)
                 features = np.asarray(PACKAGES[like](x, rate, spec), np.float32)
-                frames = [frame for frame in FRAMES if frame < len(features)]
+                frames = [frame for frame in frames_of(like) if frame < len(features)]
                 arrays[name] = features[frames]
                 print(text, features.shape)
             golden[name] = arrays[name]
-            cases.append({"spec": text, "frames": FRAMES[:len(arrays[name])]})
+            cases.append({"spec": text, "frames": frames_of(like)[:len(arrays[name])]})
     np.savez_compressed(file, **golden)
     lines = ",\n".join(json.dumps(case) for case in cases)
     (FOLDER / "cases.json").write_text(f"[\n{lines}\n]\n")

@@ -1,10 +1,11 @@
 //! Networks with audio features in front of them: samples in, decisions out. They are held to frames whose features are computed one by one, and sliding ones to whole windows.
 
 use cargo_kiln::compare::compare;
+use cargo_kiln::place::Place;
 use cargo_kiln::slide::Sequence;
 use kiln_codegen::features::Features;
 use kiln_codegen::interp::Machine;
-use kiln_codegen::ir::{Data, Graph};
+use kiln_codegen::ir::{DType, Data, Graph, Quant};
 use kiln_codegen::{compile_graph, verify, Input, Options};
 use kiln_host_tests::{assert_slides, corpus};
 
@@ -65,7 +66,7 @@ fn samples_become_the_features_of_their_frames() {
         .collect();
     let expected = Machine::new(&network()).run(&[Data::from_f32(&frames)]).unwrap();
     let actual = Machine::new(&graph).run(&[Data::from_i16(&samples)]).unwrap();
-    let difference = compare(kiln_codegen::ir::DType::F32, &actual[0], &expected[0]);
+    let difference = compare(DType::F32, &actual[0], &expected[0]);
     assert!(difference.passes(), "{difference:?}");
     assert!(expected[0].to_f32().iter().any(|y| y.abs() > 0.1), "{:?}", expected[0].to_f32());
 }
@@ -102,7 +103,77 @@ fn what_cannot_stand_in_front_says_why() {
     assert!(key.contains("option `features`, key `hops`"), "{key}");
     let value = error("librosa, sample_rate");
     assert!(value.contains("has no value"), "{value}");
+    let noise = error("tflm, sample_rate = 8000, n_mels = 8, f_max = 3800");
+    assert!(noise.contains("6 frames at once") && noise.contains("kiln::features!"), "{noise}");
     assert!(refused(FEATURES).is_ok());
+}
+
+/// A network that takes two new frames at a time, of sixteen stored numbers, and remembers the frame before them.
+fn remembering() -> Graph {
+    let graph = Graph::parse(
+        "graph \"remembering\" {
+           input %x \"frames\": i8[1,2,16] q(0.1 : -128)
+           state %before \"before\": i8[1,1,16] q(0.1 : -128) = splat -128
+           %all: i8[1,3,16] q(0.1 : -128) = concat(%before, %x) {axis = 1}
+           %last: i8[1,1,16] q(0.1 : -128) = slice(%all) {begin = [0, 2, 0], step = [1, 1, 1]}
+           next %before = %last
+           return %all
+         }",
+    )
+    .unwrap();
+    verify::verify(&graph).unwrap();
+    graph
+}
+
+/// Features that remember the noise: of a stream behind silence, whatever the network takes at once.
+#[test]
+fn networks_with_states_take_new_samples() {
+    for values in ["i8", "f32"] {
+        let features = "sample_rate = 8000, win_length = 100, hop = 40, n_mels = 16, f_max = 3800";
+        let features = Features::of_text(&format!("microfrontend, {features}, values = {values}")).unwrap();
+        let mut graph = remembering();
+        if values == "i8" {
+            // The scale of inputs that take a part of the integer.
+            let tensors = [graph.inputs[0], graph.states[0].current, graph.states[0].next, graph.outputs[0]];
+            for id in tensors {
+                graph.value_mut(id).ty.quant = Some(Quant::per_tensor(0.101_562_5, -128));
+            }
+        }
+        features.in_front_of(&mut graph).unwrap();
+        verify::verify(&graph).unwrap();
+        let (fresh, held) = (2 * features.hop(), features.length() - features.hop());
+        assert_eq!(graph.ty(graph.inputs[0]).shape.dims(), [1, fresh, 1, 1]);
+
+        const STEPS: usize = 6;
+        let samples = samples(STEPS * fresh);
+        let stream: Vec<i16> = vec![0; held].into_iter().chain(samples.iter().copied()).collect();
+        let of_frame = features.graph("frame");
+        let mut machine = Machine::new(&of_frame);
+        let mut rows = vec![vec![-128i64; 16]];
+        for frame in 0..2 * STEPS {
+            let input = Data::from_i16(&stream[frame * features.hop()..][..features.length()]);
+            let row = &machine.run(&[input]).unwrap()[0];
+            rows.push(match features.values() {
+                DType::F32 => {
+                    row.to_f32().iter().map(|&x| ((x / 0.1).round() as i64 - 128).min(127)).collect()
+                }
+                dtype => row.to_ints(dtype),
+            });
+        }
+        let cases: Vec<Vec<Data>> = samples.chunks(fresh).map(|step| vec![Data::from_i16(step)]).collect();
+        for name in ["interp", "host", "qemu-cortex-m4", "qemu-cortex-m0"] {
+            let place = Place::find(name).unwrap();
+            let compiled = compile_graph(graph.clone(), &place.options(&Options::default())).unwrap();
+            let actual = place.run(&graph, &compiled, &cases).unwrap();
+            for (step, outputs) in actual.iter().enumerate() {
+                let expected = rows[2 * step..][..3].concat();
+                assert_eq!(outputs[0].to_ints(DType::I8), expected, "{values} on {name}, step {step}");
+            }
+        }
+        let numbers = rows[1..].concat();
+        let (least, most) = (numbers.iter().min().unwrap(), numbers.iter().max().unwrap());
+        assert!(most - least > 60, "{least} to {most}");
+    }
 }
 
 /// The network of MLPerf's streaming wake word, with 40 bands of mel in front of it, keeps to its budget of memory.

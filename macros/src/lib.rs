@@ -152,7 +152,7 @@ pub fn include_model(arguments: proc_macro::TokenStream) -> proc_macro::TokenStr
     expanded.unwrap_or_else(syn::Error::into_compile_error).into()
 }
 
-/// Makes a type of that name, which computes audio features from a stream of samples: those of librosa, torchaudio, Kaldi, `tf.signal` or `python_speech_features`.
+/// Makes a type of that name, which computes audio features from a stream of samples: those of librosa, torchaudio, Kaldi, `tf.signal`, `python_speech_features`, or TensorFlow Lite's front ends.
 ///
 /// ```
 /// kiln::features!(pub Mel = { like = "librosa", sample_rate = 16_000, n_fft = 512, hop = 160, n_mels = 40, log = "db" });
@@ -170,11 +170,11 @@ pub fn include_model(arguments: proc_macro::TokenStream) -> proc_macro::TokenStr
 /// ```
 ///
 /// Everything is decided, and all tables are made, while the crate compiles. The type holds the samples of a frame and the memory to compute in, and nothing else. `like` and `sample_rate` are
-/// always there. What else is not said is the package's default.
+/// always there. What else is not said is the package's default. Features are `f32`, but for those of `values`.
 ///
 /// | key | values | |
 /// |---|---|---|
-/// | `like` | `"librosa"`, `"torchaudio"`, `"kaldi"`, `"tf.signal"`, `"python_speech_features"` | whose features these are; Kaldi also means `torchaudio.compliance.kaldi` |
+/// | `like` | `"librosa"`, `"torchaudio"`, `"kaldi"`, `"tf.signal"`, `"python_speech_features"`, `"tflm"`, `"microfrontend"`, `"pymicro_features"` | whose features these are; Kaldi also means `torchaudio.compliance.kaldi` |
 /// | `sample_rate` | `16_000` | samples a second |
 /// | `samples` | `"i16"`, `"f32"` | the type of samples that `push` takes; `"i16"` where absent |
 /// | `full_scale` | `1.0`, `32768.0` | the float that was an `i16` of 32768 in training; 32768 for Kaldi and `python_speech_features`, else 1 |
@@ -194,6 +194,11 @@ pub fn include_model(arguments: proc_macro::TokenStream) -> proc_macro::TokenStr
 /// | `log_floor`, `log_offset` | `1e-10` | what energies are at least, and what is added to them, before the logarithm |
 /// | `n_mfcc`, `lifter` | `13`, `22` | coefficients of the cosine transform, and their lifter |
 /// | `energy` | `true`, `false` | whether the energy of the frame is a feature: `use_energy` of Kaldi, `appendEnergy` of `python_speech_features` |
+/// | `values` | `"i16"`, `"i8"`, `"f32"` | the type of features of `tflm`, `microfrontend` and `pymicro_features`; `"i16"` where absent |
+/// | `even_smoothing`, `odd_smoothing` | `0.025`, `0.06` | how fast their estimate of noise follows, in channels of even and odd index |
+/// | `min_signal_remaining` | `0.05` | what noise leaves of the signal at least |
+/// | `clamping` | `true`, `false` | whether the estimate of noise never exceeds the signal: `clamping` of TensorFlow Lite Micro |
+/// | `pcan`, `pcan_strength`, `pcan_offset`, `pcan_gain_bits` | `true`, `0.95`, `80.0`, `21` | their automatic gain |
 /// | `optimize`, `float`, `target`, `weights_section`, `ram`, `flash` | | as of [`include_model!`](macro@include_model) |
 #[proc_macro]
 pub fn features(arguments: proc_macro::TokenStream) -> proc_macro::TokenStream {

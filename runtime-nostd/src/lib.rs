@@ -13,7 +13,7 @@
 //!
 //! Servers and other programs with `std` hold models whose types they do not know as [`any::AnyModel`].
 //!
-//! Features of speech from the samples of a microphone: `features!` and [`frontend`]. Images from the lines of a sensor: [`camera`]. Readings of motion and other sensors in units, filtered and resampled: [`sensor`]. What outputs mean, which class, since when and where, says [`post`]. Operators of your own: [`custom`].
+//! Features of speech from the samples of a microphone: `features!`. Images from the lines of a sensor: [`camera`]. Readings of motion and other sensors in units, filtered and resampled: [`sensor`]. What outputs mean, which class, since when and where, says [`post`]. Operators of your own: [`custom`].
 //!
 //! # Features
 //!

@@ -123,11 +123,12 @@ impl Request {
     fn expand(&self) -> syn::Result<TokenStream> {
         let features = Features::of(&self.keys).map_err(|error| self.at_key(error))?;
         let graph = features.graph(&self.name.to_string());
+        let has_state = !graph.states.is_empty();
         let frame =
             compile_graph(graph, &self.options).map_err(|error| self.at_key(error))?.tokens(&quote!(pub));
         let (vis, name) = (&self.vis, &self.name);
         let module = format_ident!("{}_features", name.to_string().to_lowercase());
-        let stream = expand_stream(name, &features);
+        let stream = expand_stream(name, &features, has_state);
         Ok(quote! {
             #[allow(unreachable_pub)]
             #vis use #module::#name;
@@ -145,7 +146,7 @@ impl Request {
 }
 
 /// The type that takes a stream of samples.
-fn expand_stream(name: &Ident, features: &Features) -> TokenStream {
+fn expand_stream(name: &Ident, features: &Features, has_state: bool) -> TokenStream {
     let [rate, hop, length, count] =
         [features.sample_rate(), features.hop(), features.length(), features.count()]
             .map(Literal::usize_unsuffixed);
@@ -165,6 +166,13 @@ fn expand_stream(name: &Ident, features: &Features) -> TokenStream {
             quote!(behind_samples(#silence, #samples))
         }
     };
+    let value = match features.values() {
+        DType::I16 => quote!(i16),
+        DType::I8 => quote!(i8),
+        _ => quote!(f32),
+    };
+    // What is remembered beside samples: the estimate of noise.
+    let forget = has_state.then(|| quote!(self.frame.reset();));
     let doc = format!(
         " Features like those of {}: {count} for every {hop} samples, of frames of {length} samples at {rate} Hz.",
         features.like().name()
@@ -200,7 +208,7 @@ fn expand_stream(name: &Ident, features: &Features) -> TokenStream {
             }
 
             /// Takes samples from the beginning of `samples` until a frame is complete, and returns its features. `None` once all samples are taken, so that a loop until then takes them all.
-            pub fn push(&mut self, samples: &mut &[#sample]) -> Option<&[f32; #count]> {
+            pub fn push(&mut self, samples: &mut &[#sample]) -> Option<&[#value; #count]> {
                 let frame = self.frames.push(samples)?;
                 *self.frame.input_mut() = *frame;
                 self.frame.invoke();
@@ -210,6 +218,7 @@ fn expand_stream(name: &Ident, features: &Features) -> TokenStream {
             /// Forgets all samples.
             pub fn reset(&mut self) {
                 self.frames = Self::START;
+                #forget
             }
         }
 

@@ -2,12 +2,15 @@
 
 use super::graph::Frames;
 use super::keys::problem;
+use super::tflm::{self, Tflm};
 use super::{Features, Keys, Like};
 use kiln_ir::error::{Error, Problem};
-use kiln_ir::{DType, Graph, Op, Rounding, Type, ValueId};
+use kiln_ir::{DType, Graph, Op, Rounding, Shape, Type, ValueId};
 
 /// Most frames of an input.
 const MOST_FRAMES: usize = 1 << 16;
+/// Most frames that one inference takes behind the front end of TensorFlow Lite Micro: each has operators of its own.
+const MOST_STEPS: usize = 16;
 
 impl Features {
     /// Reads the option: the package, and keys with their values: `librosa, sample_rate = 16000, hop = 160`.
@@ -40,7 +43,7 @@ impl Features {
         Features::of(&keys)
     }
 
-    /// Puts the features in front of a model, whose only input has as many of them for each of several frames. It is \[1, samples, 1, 1\] then.
+    /// Puts the features in front of a model, whose only input has as many of them for each of several frames. It is \[1, samples, 1, 1\] then: those of all frames, or behind TensorFlow Lite Micro's front end the new ones.
     ///
     /// # Errors
     /// [`Error::Options`] where the input is none of frames, or features change each frame before its window.
@@ -55,12 +58,26 @@ impl Features {
         };
         let wanted = graph.ty(input).clone();
         let (frames, turned) = self.frames(&wanted)?;
-        let samples = (frames - 1) * self.hop + self.length();
+        let samples = match &self.tflm {
+            Some(_) => {
+                check_steps(graph, frames)?;
+                frames * self.hop
+            }
+            None => (frames - 1) * self.hop + self.length(),
+        };
         // The samples are the same value, under the name that it has: what read it reads the features in the end.
         let model = std::mem::take(&mut graph.order);
         graph.value_mut(input).ty = Type::plain(self.samples, &[1, samples, 1, 1]);
-        let mut rows = Frames { graph, lead: vec![1, frames, 1], hop: Some(self.hop) };
-        let mut y = self.of_samples(&mut rows, input);
+        let mut y = match &self.tflm {
+            Some(tflm) => {
+                let features = self.steps(tflm, graph, input, frames);
+                tflm::converted(graph, features, &wanted)
+            }
+            None => {
+                let mut rows = Frames { graph, lead: vec![1, frames, 1], hop: Some(self.hop) };
+                self.of_samples(&mut rows, input)
+            }
+        };
         let dims = wanted.shape.dims();
         if turned {
             let [frames, count] = [frames, self.count()];
@@ -70,7 +87,7 @@ impl Features {
         if graph.ty(y).shape.dims() != dims {
             y = shaped(graph, y, Op::Reshape {}, dims);
         }
-        if wanted.dtype != DType::F32 {
+        if graph.ty(y).dtype != wanted.dtype {
             let op = Op::Quantize { rounding: Rounding::Away };
             y = graph.add_node(op, &[y], "quantized", wanted.clone(), "features quantize");
         }
@@ -84,6 +101,39 @@ impl Features {
         graph.states.iter_mut().for_each(|state| used(&mut state.next));
         graph.order.extend(model);
         Ok(())
+    }
+
+    /// The features of TensorFlow Lite Micro's front end, of the frames that new samples complete. What the next frames share with these is a state, and so is the estimate of noise. A stream begins behind silence.
+    fn steps(&self, tflm: &Tflm, graph: &mut Graph, samples: ValueId, frames: usize) -> ValueId {
+        let [fresh, held] = [frames * self.hop, self.length().saturating_sub(self.hop)];
+        let flat = |len| Type::plain(DType::I16, &[len]);
+        let mut signal = shaped(graph, samples, Op::Reshape {}, &[fresh]);
+        let slice = |begin| Op::Slice { begin: vec![begin], step: vec![1] };
+        if held > 0 {
+            let before = tflm::state(graph, "samples", DType::I16, held);
+            let op = Op::Concat { axis: 0 };
+            signal = graph.add_node(op, &[before, signal], "samples", flat(held + fresh), "features samples");
+            let after = graph.add_node(slice(fresh), &[signal], "samples", flat(held), "features samples");
+            tflm::keep(graph, before, after);
+        }
+        let before = tflm.noise(graph);
+        let mut noise = before;
+        let mut rows = Vec::new();
+        for frame in 0..frames {
+            let ty = flat(self.length());
+            let window = graph.add_node(slice(frame * self.hop), &[signal], "frame", ty, "features frame");
+            let (features, after) = tflm.frame(graph, window, noise);
+            rows.push(features);
+            noise = after;
+        }
+        tflm::keep(graph, before, noise);
+        match rows[..] {
+            [only] => only,
+            _ => {
+                let ty = flat(frames * self.count());
+                graph.add_node(Op::Concat { axis: 0 }, &rows, "features", ty, "features")
+            }
+        }
     }
 
     /// Refuses what a stream of samples does not have.
@@ -120,8 +170,22 @@ impl Features {
     }
 }
 
-fn shaped(graph: &mut Graph, x: ValueId, op: Op, dims: &[usize]) -> ValueId {
-    graph.add_node(op, &[x], "features", Type::plain(DType::F32, dims), "features")
+/// Refuses a network that would take all of its frames anew each time: the estimate of noise goes on from frame to frame.
+fn check_steps(graph: &Graph, frames: usize) -> Result<(), Error> {
+    if frames > 1 && graph.states.is_empty() {
+        let what = format!("the model takes {frames} frames at once, and remembers nothing, but the front end of TensorFlow Lite Micro remembers the noise");
+        return Err(refused(&what, "use kiln::features! and give the frames to the model, which may slide"));
+    }
+    if frames > MOST_STEPS {
+        let what = format!("the model takes {frames} new frames in each inference");
+        return Err(refused(&what, &format!("they are at most {MOST_STEPS}: use kiln::features!")));
+    }
+    Ok(())
+}
+
+pub(super) fn shaped(graph: &mut Graph, x: ValueId, op: Op, dims: &[usize]) -> ValueId {
+    let ty = Type { shape: Shape(dims.to_vec()), ..graph.ty(x).clone() };
+    graph.add_node(op, &[x], "features", ty, "features")
 }
 
 fn refused(what: &str, help: &str) -> Error {

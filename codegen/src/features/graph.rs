@@ -1,6 +1,7 @@
 //! The graph of frames: samples in, features out.
 
-use super::{filters, Features, Like, Mel};
+use super::front::shaped;
+use super::{filters, tflm, Features, Like, Mel};
 use kiln_ir::{
     AddRescale, Binary, Clamp, DType, Data, Graph, Op, Padding, Reduction, Rescale, Type, Unary, ValueId,
     Window,
@@ -12,6 +13,16 @@ impl Features {
     pub fn graph(&self, name: &str) -> Graph {
         let mut graph = Graph::new(name);
         let samples = graph.add_input("samples", Type::plain(self.samples, &[1, self.length()]));
+        if let Some(tflm) = &self.tflm {
+            let noise = tflm.noise(&mut graph);
+            let flat = shaped(&mut graph, samples, Op::Reshape {}, &[self.length()]);
+            let (features, after) = tflm.frame(&mut graph, flat, noise);
+            tflm::keep(&mut graph, noise, after);
+            let features = tflm::converted(&mut graph, features, &Type::plain(tflm.values, &[]));
+            let features = shaped(&mut graph, features, Op::Reshape {}, &[1, tflm.channels]);
+            graph.outputs.push(features);
+            return graph;
+        }
         let mut frames = Frames { graph: &mut graph, lead: vec![1], hop: None };
         let features = self.of_samples(&mut frames, samples);
         graph.outputs.push(features);

@@ -48,6 +48,15 @@ const KEYS: &[(&str, Kind)] = &[
     ("n_mfcc", Kind::Count(MOST_SAMPLES)),
     ("lifter", Kind::Real),
     ("energy", Kind::Flag),
+    ("values", Kind::Word(&["i16", "i8", "f32"])),
+    ("even_smoothing", Kind::Real),
+    ("odd_smoothing", Kind::Real),
+    ("min_signal_remaining", Kind::Real),
+    ("clamping", Kind::Flag),
+    ("pcan", Kind::Flag),
+    ("pcan_strength", Kind::Real),
+    ("pcan_offset", Kind::Real),
+    ("pcan_gain_bits", Kind::Count(31)),
 ];
 
 /// A value of a key.

@@ -13,6 +13,12 @@ pub enum Like {
     TfSignal,
     /// `python_speech_features`.
     PythonSpeechFeatures,
+    /// The front end of TensorFlow Lite Micro's micro_speech example.
+    Tflm,
+    /// TensorFlow Lite's microfrontend.
+    Microfrontend,
+    /// `pymicro_features`, with which micro-wake-word models are trained.
+    PymicroFeatures,
 }
 
 /// How hertz become mel, and where a triangle between three of them is straight.
@@ -38,12 +44,28 @@ pub(super) enum Scale {
 }
 
 impl Like {
-    const ALL: [Like; 5] =
-        [Like::Librosa, Like::Torchaudio, Like::Kaldi, Like::TfSignal, Like::PythonSpeechFeatures];
+    const ALL: [Like; 8] = [
+        Like::Librosa,
+        Like::Torchaudio,
+        Like::Kaldi,
+        Like::TfSignal,
+        Like::PythonSpeechFeatures,
+        Like::Tflm,
+        Like::Microfrontend,
+        Like::PymicroFeatures,
+    ];
 
     /// The names users write.
-    pub const NAMES: &'static [&'static str] =
-        &["librosa", "torchaudio", "kaldi", "tf.signal", "python_speech_features"];
+    pub const NAMES: &'static [&'static str] = &[
+        "librosa",
+        "torchaudio",
+        "kaldi",
+        "tf.signal",
+        "python_speech_features",
+        "tflm",
+        "microfrontend",
+        "pymicro_features",
+    ];
 
     /// The name users write.
     pub fn name(self) -> &'static str {
@@ -55,11 +77,16 @@ impl Like {
         Like::NAMES.iter().zip(Like::ALL).find(|(known, _)| **known == name).map(|(_, like)| like)
     }
 
+    /// Whether it computes in integers only.
+    pub fn is_integer(self) -> bool {
+        matches!(self, Like::Tflm | Like::Microfrontend | Like::PymicroFeatures)
+    }
+
     /// The largest sample as the package is usually given it.
     pub(super) fn full_scale(self) -> f64 {
         match self {
-            Like::Kaldi | Like::PythonSpeechFeatures => 32768.0,
-            _ => 1.0,
+            Like::Librosa | Like::Torchaudio | Like::TfSignal => 1.0,
+            _ => 32768.0,
         }
     }
 
@@ -70,6 +97,7 @@ impl Like {
             Like::Torchaudio => Some(n_fft.unwrap_or(400)),
             Like::Kaldi => Some((rate as f64 * 25.0 * 0.001) as usize),
             Like::PythonSpeechFeatures => Some((0.025 * rate as f64).round() as usize),
+            Like::Tflm | Like::Microfrontend | Like::PymicroFeatures => Some(rate * 30 / 1000),
             Like::TfSignal => None,
         }
     }
@@ -79,7 +107,7 @@ impl Like {
             Like::Librosa => 2048,
             Like::Torchaudio => 400,
             Like::PythonSpeechFeatures => 512,
-            Like::Kaldi | Like::TfSignal => win_length.next_power_of_two(),
+            _ => win_length.next_power_of_two(),
         }
     }
 
@@ -89,6 +117,8 @@ impl Like {
             Like::Torchaudio => Some(win_length / 2),
             Like::Kaldi => Some((rate as f64 * 10.0 * 0.001) as usize),
             Like::PythonSpeechFeatures => Some((0.01 * rate as f64).round() as usize),
+            Like::Tflm => Some(rate * 20 / 1000),
+            Like::Microfrontend | Like::PymicroFeatures => Some(rate * 10 / 1000),
             Like::TfSignal => None,
         }
     }
@@ -146,12 +176,14 @@ impl Like {
             Like::Kaldi => 23,
             Like::TfSignal => 20,
             Like::PythonSpeechFeatures => 26,
+            Like::Tflm | Like::Microfrontend | Like::PymicroFeatures => 40,
         }
     }
 
     pub(super) fn f_min(self) -> f64 {
         match self {
             Like::Kaldi => 20.0,
+            _ if self.is_integer() => 125.0,
             Like::TfSignal => 125.0,
             _ => 0.0,
         }
@@ -160,6 +192,7 @@ impl Like {
     pub(super) fn f_max(self, rate: usize) -> f64 {
         match self {
             Like::TfSignal => 3800.0,
+            _ if self.is_integer() => 7500.0,
             _ => rate as f64 / 2.0,
         }
     }
@@ -221,7 +254,7 @@ impl Like {
             Like::Librosa => 20,
             Like::Torchaudio => 40,
             // TensorFlow computes all that there are, of which its guides take 13.
-            Like::Kaldi | Like::TfSignal | Like::PythonSpeechFeatures => 13,
+            _ => 13,
         }
     }
 
@@ -230,7 +263,7 @@ impl Like {
         match self {
             Like::Librosa => Some(0.0),
             Like::Kaldi | Like::PythonSpeechFeatures => Some(22.0),
-            Like::Torchaudio | Like::TfSignal => None,
+            _ => None,
         }
     }
 

@@ -11,6 +11,7 @@
 //! | `like.rs` | defaults of the packages |
 //! | `filters.rs` | windows, waves, mel filters, cosine transforms |
 //! | `graph.rs` | the graph of frames |
+//! | `tflm.rs` | those of TensorFlow Lite's front ends, in integers |
 //! | `front.rs` | the option `features`: samples become the input of a model |
 
 mod filters;
@@ -20,6 +21,7 @@ mod keys;
 mod like;
 #[cfg(test)]
 mod tests;
+mod tflm;
 
 pub use keys::Keys;
 pub use like::Like;
@@ -28,6 +30,7 @@ use filters::Mel;
 use keys::problem;
 use kiln_ir::error::Error;
 use kiln_ir::DType;
+use tflm::Tflm;
 
 /// What the first frame of a stream begins with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,6 +65,8 @@ pub struct Features {
     mfcc: Option<Mfcc>,
     /// Whether the energy of a frame is a feature, too.
     energy: bool,
+    /// A front end of integers, of which the fields from `full_scale` on say nothing but lengths and where frames are.
+    tflm: Option<Tflm>,
 }
 
 /// factor · ln(max(x + offset, floor)).
@@ -91,6 +96,16 @@ impl Features {
         let rate = keys.count("sample_rate").ok_or_else(|| {
             problem("sample_rate", "it is missing", "say how many samples a second has: sample_rate = 16_000")
         })?;
+        if like.is_integer() {
+            return tflm::of(keys, like, rate);
+        }
+        if let Some(key) = tflm::KEYS.into_iter().find(|key| keys.has(key)) {
+            return Err(problem(
+                key,
+                &format!("{} has no such key", like.name()),
+                "leave it out, or say like = \"microfrontend\"",
+            ));
+        }
         let samples = if keys.word("samples") == Some("f32") { DType::F32 } else { DType::I16 };
         if samples == DType::F32 && keys.has("full_scale") {
             let what = "samples of f32 are taken as they are";
@@ -128,6 +143,7 @@ impl Features {
             mfcc: cepstrum(keys, like, output, mel.as_ref())?,
             mel,
             energy: energy(keys, like, output)?,
+            tflm: None,
         };
         Ok(features)
     }
@@ -147,6 +163,11 @@ impl Features {
         self.samples
     }
 
+    /// The type of features.
+    pub fn values(&self) -> DType {
+        self.tflm.as_ref().map_or(DType::F32, |tflm| tflm.values)
+    }
+
     /// Samples from a frame to the next.
     pub fn hop(&self) -> usize {
         self.hop
@@ -164,6 +185,9 @@ impl Features {
 
     /// Features of a frame.
     pub fn count(&self) -> usize {
+        if let Some(tflm) = &self.tflm {
+            return tflm.channels;
+        }
         let bands = self.mel.as_ref().map_or(self.n_fft / 2 + 1, |mel| mel.bands);
         match &self.mfcc {
             Some(mfcc) => mfcc.count,

@@ -71,6 +71,20 @@ fn nonsense_is_refused_at_its_key() {
         ("like=librosa, sample_rate=16000, normalized=window", "normalized"),
         ("like=librosa, sample_rate=16000, samples=f32, full_scale=1", "full_scale"),
         ("like=librosa, sample_rate=16000, power=3", "power"),
+        ("like=librosa, sample_rate=16000, pcan=false", "pcan"),
+        ("like=tflm, sample_rate=16000, log=db", "log"),
+        ("like=tflm, sample_rate=16000, samples=f32", "samples"),
+        ("like=tflm, sample_rate=16000, n_fft=480", "n_fft"),
+        ("like=tflm, sample_rate=16000, win_length=20", "win_length"),
+        ("like=tflm, sample_rate=48000, win_length=1440, n_fft=1024", "n_fft"),
+        ("like=tflm, sample_rate=8000", "sample_rate"),
+        ("like=tflm, sample_rate=16000, f_max=8000", "f_max"),
+        ("like=tflm, sample_rate=16000, f_min=7600", "f_min"),
+        ("like=tflm, sample_rate=16000, f_min=1001, f_max=1002", "f_max"),
+        ("like=tflm, sample_rate=16000, n_mels=300", "n_mels"),
+        ("like=tflm, sample_rate=16000, odd_smoothing=1.5", "odd_smoothing"),
+        ("like=tflm, sample_rate=16000, pcan_gain_bits=12", "pcan_gain_bits"),
+        ("like=tflm, sample_rate=16000, pcan=false, pcan_offset=1", "pcan_offset"),
     ] {
         let error = features(text).map(|_| ()).unwrap_err();
         let Error::Options(problem) = &error else { panic!("{error}") };
@@ -90,6 +104,7 @@ fn defaults_are_those_of_the_packages() {
     assert_eq!(count("like=kaldi, sample_rate=16000, energy=true"), 24);
     assert_eq!(count("like=kaldi, sample_rate=16000, output=mfcc, energy=true"), 13);
     assert_eq!(count("like=python_speech_features, sample_rate=16000"), 26);
+    assert_eq!(count("like=tflm, sample_rate=16000"), 40);
 }
 
 /// The kernels recognise the transform: no matrix of it is stored.

@@ -64,7 +64,7 @@ impl<T: Copy, const LENGTH: usize, const HOP: usize> Frames<T, LENGTH, HOP> {
     }
 
     /// The samples of the frame that is held.
-    pub(super) fn cells(&mut self) -> &[Cell<T>] {
+    fn cells(&mut self) -> &[Cell<T>] {
         Cell::from_mut(&mut self.samples[..]).as_slice_of_cells()
     }
 

@@ -41,9 +41,6 @@ const _: fn() = || {
     formatted::<events::Range>();
 
     formatted::<frontend::Frames<i16, 400, 160>>();
-    formatted::<frontend::Frontend<480, 320, 257, 40>>();
-    formatted::<frontend::Parameters>();
-    formatted::<frontend::Tables<480, 257, 40>>();
 
     formatted::<post::Anchor>();
     formatted::<post::BoxOrder>();

@@ -7,7 +7,7 @@ use kiln::camera::{
     most_taps, Area, Bayer, Bgr, Bgr888, Camera, Filter, Filtered, Format, Gray8, Linear, Nearest,
 };
 use kiln::camera::{Mosaic, OpenCv, Pillow, Resize, Rgb565, Rgb888, Source, View, Yuv422};
-use kiln::frontend::{to_f32, to_i8, Frames, Frontend, MicroWakeWord, Tables, MICRO_SPEECH};
+use kiln::frontend::Frames;
 use kiln::post::{
     argmax, top_k, Anchor, BoxOrder, Detection, Detections, Exponential, GridHead, Hysteresis, Labels,
     MovingAverage, Offsets, Rect, Score, SsdHead, StreamDetector, Variances,
@@ -26,37 +26,10 @@ pub fn run() -> usize {
         + everything(&[131u8, 121, 218, 140], &info(DType::U8, 0.0625, 128))
         + everything(&[3i16, -7, 90, 12], &info(DType::I16, 0.0625, 0))
         + everything(&[0.1875f32, -0.4375, 5.625, 0.75], &info(DType::F32, 1.0, 0))
-        + features()
         + frames()
         + images()
         + motion()
         + models()
-}
-
-static TABLES: Tables<480, 257, 40> = Tables::new(&MICRO_SPEECH);
-
-/// A sum of features of something like speech, in which each has its own weight: two chirps, and a pause.
-#[inline(never)]
-fn features() -> usize {
-    let mut frontend: MicroWakeWord = Frontend::new(black_box(&TABLES));
-    let (mut sum, mut count) = (0i32, 0);
-    let (mut state, mut block) = (1u32, [0i16; 333]);
-    for turn in 0..black_box(9) {
-        for sample in &mut block {
-            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-            *sample = if turn % 4 == 3 { 0 } else { (state >> 16) as i16 >> turn };
-        }
-        let mut rest = black_box(&block[..]);
-        while let Some(row) = frontend.push(&mut rest) {
-            for &feature in row {
-                let stored = i32::from(to_i8(feature)) + (to_f32(feature) * 10.0) as i32;
-                sum = sum.wrapping_mul(31).wrapping_add(stored);
-            }
-            count += 1;
-        }
-    }
-    frontend.reset();
-    count + (sum as u16) as usize
 }
 
 /// How many frames a stream of 500 samples has, with each beginning.

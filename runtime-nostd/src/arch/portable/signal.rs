@@ -59,18 +59,7 @@ pub fn energy_i16(start: usize, end: usize, x: &[Cell<i16>], y: &[Cell<i32>]) {
 /// for the channel above, by turns. The first channel is there for the one above it only, and has no sum.
 #[inline(never)]
 pub fn filter_bank_i32(channels: &[i16], weights: &[i16], x: &[Cell<i32>], y: &[Cell<i64>]) {
-    let rows = channels.chunks_exact(3).filter_map(|row| <&[i16; 3]>::try_from(row).ok());
-    filter_bank_of(rows, weights, x, y);
-}
-
-/// [`filter_bank_i32`], with its channels one by one.
-#[inline(always)]
-pub(crate) fn filter_bank_of<'a>(
-    channels: impl Iterator<Item = &'a [i16; 3]>,
-    weights: &[i16],
-    x: &[Cell<i32>],
-    y: &[Cell<i64>],
-) {
+    let channels = channels.chunks_exact(3).filter_map(|row| <&[i16; 3]>::try_from(row).ok());
     let mut sums = y.iter();
     let mut above = 0u64;
     for (channel, &[first, start, width]) in channels.enumerate() {
