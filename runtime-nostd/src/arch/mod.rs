@@ -44,6 +44,11 @@ pub(crate) mod dot_block;
 #[cfg_attr(not(kiln_mve), path = "portable/four.rs")]
 mod four_block;
 
+/// Complex numbers of 16 bits, in [`portable`].
+#[cfg_attr(kiln_dsp, path = "dsp/asm/point.rs")]
+#[cfg_attr(not(kiln_dsp), path = "dsp/plain/point.rs")]
+mod point_block;
+
 pub(crate) mod mve;
 /// Inner blocks of [`mve`].
 #[cfg_attr(kiln_mve, path = "mve/asm/mod.rs")]

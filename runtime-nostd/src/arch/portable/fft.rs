@@ -1,14 +1,18 @@
 //! Transforms of real numbers into half of a spectrum, and back. The arithmetic is that of KISS FFT, which TensorFlow Lite Micro computes with: radix 4, and radix 2 first
 //! where the length asks for it. Integers are scaled down at every step, and rounded there.
 //!
-//! Tables are what [`rfft_i16`] says. They are computed when a model is compiled, or by [`crate::frontend`] in a constant.
+//! Tables are what [`rfft_i16`] says. They are computed when a model is compiled.
 
+use crate::arch::point_block::Halves;
 use crate::Element;
 use core::cell::Cell;
 
 /// Numbers of a transform.
-pub(super) trait Number: Element {
+pub(crate) trait Number: Element {
     const ZERO: Self;
+
+    /// Complex numbers of them.
+    type Point: Point<Self>;
 
     /// a·b + c·d; of integers the upper half, rounded.
     fn products(a: Self, b: Self, c: Self, d: Self) -> Self;
@@ -37,9 +41,11 @@ pub(super) trait Number: Element {
 
 /// Integers with a wider type for products, whose upper bits are `$bits` of fraction; sums that are halved are of type `$sum`.
 macro_rules! fixed {
-    ($($t:ident $wide:ident $sum:ident $bits:literal)+) => { $(
+    ($($t:ident $wide:ident $sum:ident $bits:literal $point:ty)+) => { $(
         impl Number for $t {
             const ZERO: $t = 0;
+
+            type Point = $point;
 
             #[inline(always)]
             fn products(a: $t, b: $t, c: $t, d: $t) -> $t {
@@ -85,10 +91,12 @@ macro_rules! fixed {
         }
     )+ };
 }
-fixed! { i16 i32 i32 15 i32 i64 i32 31 }
+fixed! { i16 i32 i32 15 Halves i32 i64 i32 31 Complex<i32> }
 
 impl Number for f32 {
     const ZERO: f32 = 0.0;
+
+    type Point = Complex<f32>;
 
     #[inline(always)]
     fn products(a: f32, b: f32, c: f32, d: f32) -> f32 {
@@ -132,39 +140,103 @@ impl Number for f32 {
 }
 
 /// A complex number.
-#[derive(Clone, Copy)]
-struct Complex<T> {
-    re: T,
-    im: T,
-}
+pub(crate) trait Point<T>: Copy {
+    fn new(re: T, im: T) -> Self;
 
-impl<T: Number> Complex<T> {
-    /// The number of that index in a list of real and imaginary parts.
+    fn re(self) -> T;
+
+    fn im(self) -> T;
+
+    fn plus(self, other: Self) -> Self;
+
+    fn minus(self, other: Self) -> Self;
+
+    /// Plus i times the other.
+    fn plus_left(self, other: Self) -> Self;
+
+    /// Minus i times the other.
+    fn minus_left(self, other: Self) -> Self;
+
+    fn times(self, other: Self) -> Self;
+
+    fn conjugate(self) -> Self;
+
+    /// Both parts as [`Number::halved`].
+    fn halved(self) -> Self;
+
+    /// Both parts as [`Number::quartered`].
+    fn quartered(self) -> Self;
+
+    /// The number of a real and an imaginary part.
     #[inline(always)]
-    fn read(list: &[Cell<T>], index: usize) -> Option<Self> {
-        let at = index.wrapping_mul(2);
-        match list.get(at..at.wrapping_add(2))? {
-            [re, im] => Some(Complex { re: re.get(), im: im.get() }),
+    fn of(parts: &[Cell<T>]) -> Option<Self>
+    where
+        T: Element,
+    {
+        match parts {
+            [re, im] => Some(Self::new(re.get(), im.get())),
             _ => None,
         }
+    }
+
+    #[inline(always)]
+    fn put(self, parts: &[Cell<T>]) {
+        if let [re, im] = parts {
+            re.set(self.re());
+            im.set(self.im());
+        }
+    }
+
+    /// The number of that index in a list of real and imaginary parts.
+    #[inline(always)]
+    fn read(list: &[Cell<T>], index: usize) -> Option<Self>
+    where
+        T: Element,
+    {
+        let at = index.wrapping_mul(2);
+        Self::of(list.get(at..at.wrapping_add(2))?)
     }
 
     #[inline(always)]
     fn write(self, list: &[Cell<T>], index: usize) {
         let at = index.wrapping_mul(2);
-        if let Some([re, im]) = list.get(at..at.wrapping_add(2)) {
-            re.set(self.re);
-            im.set(self.im);
-        }
+        self.put(list.get(at..at.wrapping_add(2)).unwrap_or_default());
     }
 
     #[inline(always)]
-    fn constant(list: &[T], index: usize) -> Option<Self> {
+    fn constant(list: &[T], index: usize) -> Option<Self>
+    where
+        T: Element,
+    {
         let at = index.wrapping_mul(2);
         match *list.get(at..at.wrapping_add(2))? {
-            [re, im] => Some(Complex { re, im }),
+            [re, im] => Some(Self::new(re, im)),
             _ => None,
         }
+    }
+}
+
+/// One part after the other.
+#[derive(Clone, Copy)]
+pub(crate) struct Complex<T> {
+    re: T,
+    im: T,
+}
+
+impl<T: Number> Point<T> for Complex<T> {
+    #[inline(always)]
+    fn new(re: T, im: T) -> Self {
+        Complex { re, im }
+    }
+
+    #[inline(always)]
+    fn re(self) -> T {
+        self.re
+    }
+
+    #[inline(always)]
+    fn im(self) -> T {
+        self.im
     }
 
     #[inline(always)]
@@ -175,6 +247,16 @@ impl<T: Number> Complex<T> {
     #[inline(always)]
     fn minus(self, other: Self) -> Self {
         Complex { re: self.re.minus(other.re), im: self.im.minus(other.im) }
+    }
+
+    #[inline(always)]
+    fn plus_left(self, other: Self) -> Self {
+        Complex { re: self.re.minus(other.im), im: self.im.plus(other.re) }
+    }
+
+    #[inline(always)]
+    fn minus_left(self, other: Self) -> Self {
+        Complex { re: self.re.plus(other.im), im: self.im.minus(other.re) }
     }
 
     #[inline(always)]
@@ -221,9 +303,9 @@ const EVEN_BITS: usize = usize::MAX / 3;
 fn butterflies<T: Number>(z: &[Cell<T>], n: usize, twiddles: &[T], inverse: bool) {
     let mut width = 1usize;
     if n.trailing_zeros() % 2 == 1 {
-        let Some(one) = Complex::constant(twiddles, 0) else { return };
+        let Some(one) = T::Point::constant(twiddles, 0) else { return };
         for z in z.chunks_exact(4) {
-            let (Some(a), Some(b)) = (Complex::read(z, 0), Complex::read(z, 1)) else { return };
+            let (Some(a), Some(b)) = (T::Point::read(z, 0), T::Point::read(z, 1)) else { return };
             let (a, b) = (a.halved(), b.halved().times(one));
             a.plus(b).write(z, 0);
             a.minus(b).write(z, 1);
@@ -234,25 +316,30 @@ fn butterflies<T: Number>(z: &[Cell<T>], n: usize, twiddles: &[T], inverse: bool
         let wider = width.wrapping_mul(4);
         let stride = n.checked_div(wider).unwrap_or(0);
         for z in z.chunks_exact(wider.wrapping_mul(2).max(1)) {
-            for k in 0..width {
-                let at = |q: usize| k.wrapping_add(width.wrapping_mul(q));
-                let turned = |q: usize| {
-                    let twiddle = Complex::constant(twiddles, k.wrapping_mul(stride).wrapping_mul(q))?;
-                    Some(Complex::read(z, at(q))?.quartered().times(twiddle))
+            // Four parts of as many numbers, of which each butterfly has one.
+            let Some((even, odd)) = z.split_at_checked(width.wrapping_mul(4)) else { return };
+            let (a, b) = even.split_at_checked(width.wrapping_mul(2)).unwrap_or_default();
+            let (c, d) = odd.split_at_checked(width.wrapping_mul(2)).unwrap_or_default();
+            let numbers = |part| <[Cell<T>]>::chunks_exact(part, 2);
+            let fours = numbers(a).zip(numbers(b)).zip(numbers(c).zip(numbers(d)));
+            for (k, ((a, b), (c, d))) in fours.enumerate() {
+                let turned = |z, q| {
+                    let twiddle = T::Point::constant(twiddles, k.wrapping_mul(stride).wrapping_mul(q))?;
+                    Some(T::Point::of(z)?.quartered().times(twiddle))
                 };
-                let Some(a) = Complex::read(z, k) else { return };
-                let (Some(b), Some(c), Some(d)) = (turned(1), turned(2), turned(3)) else { return };
-                let a = a.quartered();
-                let (even, odd) = (a.plus(c), b.plus(d));
-                let (left, right) = (a.minus(c), b.minus(d));
-                // Times −i and i.
-                let minus = Complex { re: left.re.plus(right.im), im: left.im.minus(right.re) };
-                let plus = Complex { re: left.re.minus(right.im), im: left.im.plus(right.re) };
-                let (second, fourth) = if inverse { (plus, minus) } else { (minus, plus) };
-                even.plus(odd).write(z, k);
-                second.write(z, at(1));
-                even.minus(odd).write(z, at(2));
-                fourth.write(z, at(3));
+                let (Some(x), Some(second)) = (T::Point::of(a), turned(b, 1)) else { return };
+                let (Some(third), Some(fourth)) = (turned(c, 2), turned(d, 3)) else { return };
+                let x = x.quartered();
+                let (even, odd) = (x.plus(third), second.plus(fourth));
+                let (left, right) = (x.minus(third), second.minus(fourth));
+                let (second, fourth) = match inverse {
+                    true => (left.plus_left(right), left.minus_left(right)),
+                    false => (left.minus_left(right), left.plus_left(right)),
+                };
+                even.plus(odd).put(a);
+                second.put(b);
+                even.minus(odd).put(c);
+                fourth.put(d);
             }
         }
         width = wider;
@@ -266,7 +353,7 @@ fn rfft<T: Number>(length: usize, row: usize, twiddles: &[T], halves: &[T], x: &
         for i in 0..n {
             let part = |at: usize| x.get(at).map_or(T::ZERO, Cell::get);
             let at = i.wrapping_mul(2);
-            Complex { re: part(at), im: part(at.wrapping_add(1)) }.write(y, place(i, n));
+            T::Point::new(part(at), part(at.wrapping_add(1))).write(y, place(i, n));
         }
         spectrum(length, twiddles, halves, y);
     }
@@ -278,19 +365,19 @@ pub(super) fn spectrum<T: Number>(length: usize, twiddles: &[T], halves: &[T], y
     let n = length >> 1;
     let Some(z) = y.get(..length) else { return };
     butterflies(z, n, twiddles, false);
-    let Some(first) = Complex::read(y, 0) else { return };
-    let Complex { re, im } = first.halved();
-    Complex { re: re.plus(im), im: T::ZERO }.write(y, 0);
-    Complex { re: re.minus(im), im: T::ZERO }.write(y, n);
+    let Some(first) = T::Point::read(y, 0) else { return };
+    let (re, im) = (first.halved().re(), first.halved().im());
+    T::Point::new(re.plus(im), T::ZERO).write(y, 0);
+    T::Point::new(re.minus(im), T::ZERO).write(y, n);
     for k in 1..=n >> 1 {
         let mirror = n.wrapping_sub(k);
-        let (Some(low), Some(high)) = (Complex::read(y, k), Complex::read(y, mirror)) else { return };
-        let Some(turn) = Complex::constant(halves, k.wrapping_sub(1)) else { return };
+        let (Some(low), Some(high)) = (T::Point::read(y, k), T::Point::read(y, mirror)) else { return };
+        let Some(turn) = T::Point::constant(halves, k.wrapping_sub(1)) else { return };
         let (low, high) = (low.halved(), high.conjugate().halved());
         let (sum, turned) = (low.plus(high), low.minus(high).times(turn));
-        Complex { re: sum.re.half_sum(turned.re), im: sum.im.half_sum(turned.im) }.write(y, k);
-        Complex { re: sum.re.half_difference(turned.re), im: turned.im.half_difference(sum.im) }
-            .write(y, mirror);
+        let ((re, im), (turned_re, turned_im)) = ((sum.re(), sum.im()), (turned.re(), turned.im()));
+        T::Point::new(re.half_sum(turned_re), im.half_sum(turned_im)).write(y, k);
+        T::Point::new(re.half_difference(turned_re), turned_im.half_difference(im)).write(y, mirror);
     }
 }
 
@@ -298,12 +385,13 @@ pub(super) fn spectrum<T: Number>(length: usize, twiddles: &[T], halves: &[T], y
 fn irfft<T: Number>(length: usize, twiddles: &[T], halves: &[T], x: &[Cell<T>], y: &[Cell<T>]) {
     let n = length >> 1;
     for (x, y) in x.chunks_exact(length.saturating_add(2)).zip(y.chunks_exact(length.max(1))) {
-        let (Some(first), Some(last)) = (Complex::read(x, 0), Complex::read(x, n)) else { return };
-        Complex { re: first.re.plus(last.re), im: first.re.minus(last.re) }.halved().write(y, 0);
+        let (Some(first), Some(last)) = (T::Point::read(x, 0), T::Point::read(x, n)) else { return };
+        let (first, last) = (first.re(), last.re());
+        T::Point::new(first.plus(last), first.minus(last)).halved().write(y, 0);
         for k in 1..=n >> 1 {
             let mirror = n.wrapping_sub(k);
-            let (Some(low), Some(high)) = (Complex::read(x, k), Complex::read(x, mirror)) else { return };
-            let Some(turn) = Complex::constant(halves, k.wrapping_sub(1)) else { return };
+            let (Some(low), Some(high)) = (T::Point::read(x, k), T::Point::read(x, mirror)) else { return };
+            let Some(turn) = T::Point::constant(halves, k.wrapping_sub(1)) else { return };
             let (low, high) = (low.halved(), high.conjugate().halved());
             let (even, odd) = (low.plus(high), low.minus(high).times(turn));
             even.plus(odd).write(y, place(k, n));
