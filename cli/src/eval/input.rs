@@ -287,6 +287,10 @@ impl Feed {
             "it has {count} samples, the model's input {dims:?} takes {elements} values: features, as it seems, which `eval` does not compute\n    help: compute them as in training, and save them: numpy.savez(\"set.npz\", x=features, y=labels)"
         );
         ensure!(
+            self.fit || !self.has_state,
+            "it has {count} samples, the model takes {elements} at a time\n    help: --fit fills the last step with silence"
+        );
+        ensure!(
             self.fit,
             "it has {count} samples, the model's input {dims:?} takes {elements}\n    help: cut the files as in training; --fit cuts them, or fills them with silence, at the end"
         );
