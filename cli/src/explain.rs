@@ -35,6 +35,9 @@ pub fn explain(bytes: &[u8], name: &str, options: &Options) -> Result<Explained,
             if let Some(drift) = drift {
                 let _ = writeln!(text, "{drift}");
             }
+            for front in plan::in_front(&compiled) {
+                let _ = writeln!(text, "in front: {front}");
+            }
             for input in [Input::Rows, Input::Sliding] {
                 let _ = writeln!(text, "{}", row_by_row(imported.clone(), input, options)?);
             }
@@ -180,6 +183,19 @@ fn quantization(tensor: &TensorSummary) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_stands_in_front_is_said() {
+        let path =
+            concat!(env!("CARGO_MANIFEST_DIR"), "/../examples/find-digits/models/find_digits_int8.tflite");
+        let mut options = Options::default();
+        options.set("source", "gray8 320x240, resize = nearest").unwrap();
+        let text = explain(&std::fs::read(path).unwrap(), "find_digits", &options).unwrap().text;
+        let line =
+            "in front: lines of a camera: 320 × 240 pixels of gray8, of which 320 × 240 become 48 × 48 (nearest)";
+        assert!(text.lines().any(|found| found == line), "{text}");
+        assert!(text.contains("slides: no, frames of a camera do not slide"), "{text}");
+    }
 
     #[test]
     fn most_of_a_model_may_compile() {

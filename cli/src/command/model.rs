@@ -27,6 +27,12 @@ pub(super) struct InterfaceArgs {
     /// An output that the model keeps as state and feeds to an input of the next inference; repeatable
     #[arg(long, value_name = "OUTPUT=INPUT")]
     state: Vec<String>,
+    /// Audio features in front of the model, so that its input is samples, e.g. "librosa, sample_rate = 16000, n_fft = 512, hop = 160, n_mels = 40"
+    #[arg(long, value_name = "FEATURES")]
+    features: Option<String>,
+    /// The lines of a camera that become the input (`push_line`), e.g. "rgb565 320x240, crop = centre, resize = bilinear"
+    #[arg(long, value_name = "LINES")]
+    source: Option<String>,
 }
 
 impl InterfaceArgs {
@@ -40,6 +46,11 @@ impl InterfaceArgs {
         }
         for pair in &self.state {
             options.set("state", pair)?;
+        }
+        for (option, value) in [("features", &self.features), ("source", &self.source)] {
+            if let Some(value) = value {
+                options.set(option, value)?;
+            }
         }
         Ok(())
     }
@@ -64,12 +75,6 @@ pub(super) struct ModelArgs {
     /// How the input is given: whole, row by row (`push_row`), or as a sliding window of rows (`slide`)
     #[arg(long, value_name = "HOW", default_value = "whole", value_parser = ["whole", "rows", "sliding"])]
     input: String,
-    /// Audio features in front of the model, so that its input is samples, e.g. "librosa, sample_rate = 16000, n_fft = 512, hop = 160, n_mels = 40"
-    #[arg(long, value_name = "FEATURES")]
-    features: Option<String>,
-    /// The lines of a camera that become the input (`push_line`), e.g. "rgb565 320x240, crop = centre, resize = bilinear"
-    #[arg(long, value_name = "LINES")]
-    source: Option<String>,
     #[command(flatten)]
     interface: InterfaceArgs,
     /// The function that computes a custom operator; repeatable
@@ -145,8 +150,6 @@ impl ModelArgs {
         }
         let optional = [
             ("name", &self.name),
-            ("features", &self.features),
-            ("source", &self.source),
             ("ram", &self.ram),
             ("flash", &self.flash),
             ("fast_ram", &self.fast_ram),

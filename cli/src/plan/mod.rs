@@ -4,7 +4,7 @@ mod json;
 mod text;
 
 pub use json::json;
-pub use text::{schedule_text, summary, text};
+pub use text::{in_front, schedule_text, summary, text};
 
 use kiln_codegen::Compiled;
 use kiln_tools::report::picture;

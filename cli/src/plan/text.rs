@@ -1,5 +1,6 @@
 //! The plan for people.
 
+use kiln_codegen::features::Features;
 use kiln_codegen::schedule::{Feed, Pipeline, Role};
 use kiln_codegen::search::Alternative;
 use kiln_codegen::{Compiled, Float};
@@ -61,7 +62,35 @@ fn inputs(out: &mut String, compiled: &Compiled) -> std::fmt::Result {
         let held = schedule::held(compiled, id).map_or("unused".into(), |h| place(&h));
         writeln!(out, "input {:?} {feed}: {held}", compiled.graph.value(id).label())?;
     }
+    for front in in_front(compiled) {
+        writeln!(out, "in front: {front}")?;
+    }
     Ok(())
+}
+
+/// What stands in front of the model by its options: audio features, the lines of a camera.
+pub fn in_front(compiled: &Compiled) -> Vec<String> {
+    let features = compiled.options.features.as_ref().and_then(|text| Features::of_text(text).ok());
+    let features = features.map(|features| {
+        let (name, count, length) = (features.like().name(), features.count(), features.length());
+        let hop = features.hop();
+        format!("audio features like those of {name}: {count} of {length} samples, for every {hop} samples")
+    });
+    let camera = compiled.program.camera.as_ref().map(|camera| {
+        let (source, view) = (&camera.source, &camera.view);
+        format!(
+            "lines of a camera: {} × {} pixels of {}, of which {} × {} become {} × {} ({})",
+            source.width,
+            source.height,
+            source.format.name(),
+            view.width,
+            view.height,
+            camera.width,
+            camera.height,
+            camera.resize.name(),
+        )
+    });
+    features.into_iter().chain(camera).collect()
 }
 
 fn steps(out: &mut String, compiled: &Compiled) -> std::fmt::Result {

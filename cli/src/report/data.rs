@@ -50,6 +50,8 @@ pub struct Model {
     pub macs: u64,
     /// Bytes of its constants.
     pub weight_bytes: u64,
+    /// What stands in front of it by its options, in words.
+    pub in_front: Vec<String>,
     /// Inputs of the compiled model.
     pub inputs: Vec<Tensor>,
     /// Outputs of the compiled model.

@@ -124,6 +124,7 @@ fn model(summary: &Summary, compiled: &Compiled) -> Model {
         operators: summary.operators.len(),
         macs: summary.macs,
         weight_bytes: summary.weight_bytes,
+        in_front: crate::plan::in_front(compiled),
         inputs: graph.inputs.iter().map(tensor).collect(),
         outputs: graph.outputs.iter().map(tensor).collect(),
     }

@@ -26,6 +26,9 @@ impl Report {
         for (what, value) in self.facts() {
             let _ = writeln!(out, "  {what:<18} {value}");
         }
+        for front in &model.in_front {
+            let _ = writeln!(out, "  {:<18} {front}", "in front");
+        }
         for (what, tensors) in [("input", &model.inputs), ("output", &model.outputs)] {
             for tensor in tensors {
                 let quantization = tensor.quantization.as_ref().map_or(String::new(), |q| format!(", {q}"));

@@ -16,6 +16,13 @@ macro_rules! words {
             /// The names users write.
             pub const NAMES: &'static [&'static str] = &[$($name),+];
 
+            /// The name users write.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $($type::$value => $name,)+
+                }
+            }
+
             fn read(text: &str) -> Result<Self, Error> {
                 match text {
                     $($name => Ok($type::$value),)+

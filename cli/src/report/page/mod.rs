@@ -59,6 +59,9 @@ impl Report {
                     @for (what, value) in self.facts() {
                         div { dt { (what) } dd { (value) } }
                     }
+                    @for front in &self.model.in_front {
+                        div { dt { "In front" } dd { (front) } }
+                    }
                     @for (what, tensors) in tensors {
                         @for tensor in tensors {
                             div {
