@@ -6,12 +6,15 @@ use cargo_kiln::eval::{evaluate, Numbers};
 use cargo_kiln::record::{record, script_of, Format, OnBoard, Settings, Source, Summary};
 use cargo_kiln::{eval, npz};
 use kiln_boards::firmware::{build_program, ProgramRequest};
-use kiln_boards::Board;
+use kiln_boards::{qemu, Board};
 use kiln_codegen::ir::Graph;
 use kiln_codegen::Options;
 use kiln_tools::write;
+use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
 
 /// Samples of 16 bits: sample `k` is `(k * 977) as i16`. Lines of pixels: byte `k` is `(k * 7) as u8`. Readings of three channels: number `k` is `k / 4`.
 const MAIN: &str = "#![no_std]
@@ -186,4 +189,64 @@ fn pictures_and_readings() {
     assert_eq!((classes.join(" "), arrays["x"].shape.as_slice()), ("walk".to_owned(), [4, 25, 3].as_slice()));
     assert_eq!(arrays["x"].data.to_f32(), (0..300).map(|k| k as f32 / 4.0).collect::<Vec<f32>>());
     assert_eq!(arrays["y"].data.to_i32(), [0; 4]);
+}
+
+/// The program itself: firmware's output comes through a pipe, labels through standard input, and Ctrl-C ends it.
+#[test]
+fn labels_come_from_standard_input() {
+    let folder = Folder::new("typed");
+    std::fs::create_dir_all(&folder.0).unwrap();
+    let firmware = firmware("qemu-cortex-m4");
+    let mut emulator = qemu::command(Board::find("qemu-cortex-m4").unwrap()).unwrap();
+    let output = emulator.arg(firmware.elf.unwrap()).output().unwrap();
+    let bytes = [output.stdout, output.stderr].concat();
+    // The frame of the 26th block.
+    let header =
+        [&[0xf5, 0x4b, 0x52, 1, 2, 1][..], &320u16.to_le_bytes(), &(25 * 320u32).to_le_bytes(), &[3]]
+            .concat();
+    let half = bytes.windows(header.len()).position(|window| window == header).unwrap();
+
+    let pipe = folder.0.join("pipe");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let mut program = Command::new(env!("CARGO_BIN_EXE_cargo-kiln"));
+    program.args(["record", "--rate", "1600", "--seconds", "0.5", "--stream", "mic", "--from"]).arg(&pipe);
+    program.arg("--out").arg(&folder.0).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut program = program.spawn().unwrap();
+    let mut stdin = program.stdin.take().unwrap();
+    let mut said = BufReader::new(program.stderr.take().unwrap()).lines().map_while(Result::ok);
+    let mut pipe = std::fs::OpenOptions::new().write(true).open(pipe).unwrap();
+    for (label, bytes) in [("rise", &bytes[..half]), ("fall", &bytes[half..])] {
+        writeln!(stdin, "{label}").unwrap();
+        let expected = format!("kiln: label `{label}`");
+        assert!(said.any(|line| line == expected), "{label}");
+        pipe.write_all(bytes).unwrap();
+        let last = folder.0.join(label).join("0005.wav");
+        let begun = Instant::now();
+        while !last.exists() {
+            assert!(begun.elapsed() < Duration::from_secs(60), "{} is missing", last.display());
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+    let interrupt = Command::new("kill").args(["-INT", &program.id().to_string()]).status().unwrap();
+    assert!(interrupt.success());
+    let mut printed = String::new();
+    program.stdout.take().unwrap().read_to_string(&mut printed).unwrap();
+    assert!(program.wait().unwrap().success());
+    let expected = "fall: 5 clips\nrise: 5 clips\nlength of the stream: 5.000 s\nlosses: none\n";
+    assert_eq!(printed, expected);
+    for clip in 0..5 {
+        let name = format!("000{}.wav", clip + 1);
+        assert_eq!(folder.wav(&format!("rise/{name}")), samples(clip * 800..clip * 800 + 800));
+        assert_eq!(folder.wav(&format!("fall/{name}")), samples(4000 + clip * 800..4800 + clip * 800));
+    }
+}
+
+#[test]
+fn firmware_that_is_not_there_is_said() {
+    let error = |firmware: &OnBoard| format!("{:#}", Source::run(firmware).err().unwrap());
+    let elf = Some("none.elf".into());
+    let firmware = OnBoard { board: "qemu-cortex-m4".into(), elf, ..OnBoard::default() };
+    assert!(error(&firmware).contains("there is no file `none.elf`: build the firmware first"));
+    let unknown = OnBoard { board: "qemu-cortex-m5".into(), ..firmware };
+    assert!(error(&unknown).contains("there is no board `qemu-cortex-m5`; there are"));
 }
