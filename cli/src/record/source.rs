@@ -70,7 +70,7 @@ impl Source {
             return Source::emulated(board, &elf);
         }
         let mut program = Command::new(probe::program()?);
-        program.args(["run", "--board", &firmware.board]).arg(elf);
+        program.args(["run", "--board", &firmware.board, "--apart"]).arg(elf);
         if let Some(probe) = &firmware.probe {
             program.args(["--probe", probe]);
         }
