@@ -6,6 +6,7 @@ use cargo_kiln::eval::{evaluate, Numbers};
 use cargo_kiln::record::{record, script_of, Format, OnBoard, Settings, Source, Summary};
 use cargo_kiln::{eval, npz};
 use kiln_boards::firmware::{build_program, ProgramRequest};
+use kiln_boards::image::Image;
 use kiln_boards::{qemu, Board};
 use kiln_codegen::ir::Graph;
 use kiln_codegen::Options;
@@ -33,7 +34,7 @@ fn run(block: &mut [i16; 160]) -> ! {
         let send = |bytes: &[u8]| if index != 17 { kiln_harness::send(bytes) };
         kiln::record!(send, \"lossy\", block);
         if index % 10 == 3 {
-            kiln_harness::print(\"text from elsewhere\");
+            kiln_harness::send(b\"text from elsewhere\\n\");
         }
         let mut line = [0; 24];
         for (pixel, k) in line.iter_mut().zip(index * 24..) {
@@ -85,6 +86,9 @@ fn firmware(board: &str) -> OnBoard {
         dependencies: &[],
     };
     let elf = build_program(&request).unwrap_or_else(|error| panic!("{error}"));
+    // Nothing in it can panic, format or allocate.
+    let unwanted = Image::read(&elf).unwrap().unwanted().iter().map(|s| s.name.clone()).collect::<Vec<_>>();
+    assert!(unwanted.is_empty(), "{unwanted:?}");
     OnBoard { board: board.to_owned(), elf: Some(elf), ..OnBoard::default() }
 }
 

@@ -212,6 +212,17 @@ fn pictures_become_png_files() {
     assert_eq!(picture.pixels, [[4; 6], [5; 6]].concat());
 }
 
+/// What goes wrong later does not cost what is complete.
+#[test]
+fn an_error_keeps_the_archive() {
+    let folder = Folder::new("kept");
+    let settings =
+        Settings { format: Format::Npz, seconds: Some(0.5), label: Some("a".into()), ..folder.settings() };
+    let said = error([mic(0..2), frame("mic", 1, 1, 20, &[0; 8])].concat(), &settings);
+    assert!(said.contains("now has u8"), "{said}");
+    assert_eq!(crate::npz::read(&folder.0.join("0001.npz")).unwrap()["x"].shape, [2, 5]);
+}
+
 #[test]
 fn what_cannot_be_recorded_is_said() {
     let folder = Folder::new("errors");
