@@ -31,8 +31,8 @@ impl Status {
 
     /// A line that stays.
     pub(super) fn say(&mut self, line: &str) {
-        let start = if self.is_terminal { "\r\x1b[K" } else { "" };
-        // A new line for the status follows.
+        // In the place of the status, which follows in a line of its own.
+        let start = if self.at.is_some() { "\x1b[1A\r\x1b[K" } else { "" };
         let _ = writeln!(stderr(), "{start}{line}");
         self.shown.clear();
         self.at = None;
