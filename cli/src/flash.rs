@@ -5,7 +5,7 @@ use anyhow::{bail, Context, Result};
 use clap::Args;
 use kiln_boards::{probe, Board};
 use serde_json::Value;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// Which firmware, on which board.
@@ -86,17 +86,25 @@ fn status(command: &mut Command) -> Result<i32> {
 impl Firmware {
     /// The ELF file, built if none was given.
     fn image(&self) -> Result<PathBuf> {
-        match &self.elf {
-            Some(elf) if !elf.is_file() => bail!(
-                "there is no file `{}`: build the firmware first, or leave it out in the package's folder",
-                elf.display()
-            ),
-            Some(elf) => Ok(elf.clone()),
-            None if !in_package() => {
-                bail!("no package in this folder (Cargo.toml): go to that of your firmware, or name an ELF file")
-            }
-            None => build(self.bin.as_deref()),
+        image(self.elf.as_deref(), self.bin.as_deref())
+    }
+}
+
+/// The ELF file, built if none was given.
+///
+/// # Errors
+/// Where there is no such file, or the package does not build.
+pub(crate) fn image(elf: Option<&Path>, bin: Option<&str>) -> Result<PathBuf> {
+    match elf {
+        Some(elf) if !elf.is_file() => bail!(
+            "there is no file `{}`: build the firmware first, or leave it out in the package's folder",
+            elf.display()
+        ),
+        Some(elf) => Ok(elf.to_owned()),
+        None if !in_package() => {
+            bail!("no package in this folder (Cargo.toml): go to that of your firmware, or name an ELF file")
         }
+        None => build(bin),
     }
 }
 

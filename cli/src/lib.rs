@@ -20,6 +20,7 @@ pub mod place;
 pub mod plan;
 mod progress;
 pub mod quantize;
+pub mod record;
 pub mod report;
 pub mod slide;
 pub mod validate;

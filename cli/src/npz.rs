@@ -2,11 +2,12 @@
 
 use anyhow::{bail, Context, Result};
 use kiln_codegen::ir::{DType, Data};
-use npyz::{DType as NpyType, NpyFile, TypeChar};
+use npyz::{AutoSerialize, DType as NpyType, NpyFile, TypeChar, WriteOptions, WriterBuilder as _};
 use std::collections::BTreeMap;
-use std::io::{BufReader, Read};
+use std::io::{BufReader, Cursor, Read, Write};
 use std::path::Path;
-use zip::ZipArchive;
+use zip::write::SimpleFileOptions;
+use zip::{ZipArchive, ZipWriter};
 
 /// One array, row-major.
 #[derive(Clone, Debug)]
@@ -105,6 +106,40 @@ fn read_array(bytes: u64, entry: impl Read, round: bool) -> Result<Array> {
     Ok(Array { dtype, shape, data })
 }
 
+/// An archive of arrays, by name, as numpy.savez writes it.
+///
+/// # Errors
+/// Where an array has elements of another type than `u8`, `i16`, `i32` or `f32`.
+pub fn written(arrays: &[(&str, &Array)]) -> Result<Vec<u8>> {
+    let mut archive = ZipWriter::new(Cursor::new(Vec::new()));
+    for (name, array) in arrays {
+        archive.start_file(format!("{name}.npy"), SimpleFileOptions::default())?;
+        let shape: Vec<u64> = array.shape.iter().map(|&dim| dim as u64).collect();
+        match array.dtype {
+            DType::U8 => write_array(&mut archive, &shape, array.data.bytes().iter().copied())?,
+            DType::I16 => write_array(&mut archive, &shape, halves(&array.data))?,
+            DType::I32 => write_array(&mut archive, &shape, array.data.to_i32().into_iter())?,
+            DType::F32 => write_array(&mut archive, &shape, array.data.to_f32().into_iter())?,
+            other => bail!("arrays of {other:?} are not written"),
+        }
+    }
+    Ok(archive.finish()?.into_inner())
+}
+
+fn halves(data: &Data) -> impl Iterator<Item = i16> + '_ {
+    data.bytes().chunks_exact(2).map(|half| i16::from_le_bytes([half[0], half[1]]))
+}
+
+fn write_array<T: AutoSerialize>(
+    to: impl Write,
+    shape: &[u64],
+    values: impl Iterator<Item = T>,
+) -> Result<()> {
+    let mut writer = WriteOptions::new().default_dtype().shape(shape).writer(to).begin_nd()?;
+    writer.extend(values)?;
+    Ok(writer.finish()?)
+}
+
 fn words<T, const N: usize>(values: Vec<T>, bytes: impl Fn(T) -> [u8; N]) -> Data {
     Data::new(values.into_iter().flat_map(bytes).collect::<Vec<u8>>())
 }
@@ -112,8 +147,23 @@ fn words<T, const N: usize>(values: Vec<T>, bytes: impl Fn(T) -> [u8; N]) -> Dat
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::io::Write;
-    use zip::write::SimpleFileOptions;
+
+    #[test]
+    fn what_is_written_is_read() {
+        let path = std::env::temp_dir().join(format!("kiln-written-{}.npz", std::process::id()));
+        let array = |dtype, data| Array { dtype, shape: vec![2, 1], data };
+        let x = array(DType::I16, Data::from_i16(&[-5, 300]));
+        let y = array(DType::I32, Data::from_i32(&[1, 0]));
+        let z = array(DType::F32, Data::from_f32(&[0.5, -1e9]));
+        std::fs::write(&path, written(&[("x", &x), ("y", &y), ("z", &z)]).unwrap()).unwrap();
+        let read = read(&path).unwrap();
+        std::fs::remove_file(&path).unwrap();
+        for (name, array) in [("x", x), ("y", y), ("z", z)] {
+            let read = &read[name];
+            assert_eq!((read.dtype, &read.shape), (array.dtype, &array.shape));
+            assert_eq!(read.data.bytes(), array.data.bytes());
+        }
+    }
 
     /// An array of zeros packs a thousand times smaller; one that says that it is large need not be.
     #[test]

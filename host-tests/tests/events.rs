@@ -3,6 +3,7 @@
 
 use cargo_kiln::place::{build_firmware, for_board};
 use defmt_decoder::{DecodeError, Table};
+use kiln::record::Stream;
 use kiln_boards::firmware::{build_program, Mode, ProgramRequest};
 use kiln_boards::image::Image;
 use kiln_boards::{qemu, work_dir, Board};
@@ -127,11 +128,14 @@ fn run(compiled: &Compiled) -> Vec<Layer> {
     let frames = decoded(&elf, &output_of(&elf));
     let (info, rest) = frames.split_first().expect("there are no frames");
     assert!(info.starts_with("ModelInfo { name: \"residual_int8\""), "{info}");
-    let (layers, after) = rest.split_at(rest.len().saturating_sub(3));
+    let (layers, after) = rest.split_at(rest.len().saturating_sub(4));
     assert_eq!(after[0], "Labelled { label: \"yes\", index: 1, score: 7 }");
     let rect = "Rect { left: 0.25, top: 0.5, right: 0.75, bottom: 1.0 }";
     assert_eq!(after[1], format!("Detection {{ rect: {rect}, class: 1, score: 0.5 }}"));
     assert_eq!(after[2], "Exponential { smoothed: Some([32768]), weight: 0.5, fixed: 32768 }");
+    let mut recorded = Vec::new();
+    Stream::new("mic", 1).send(&[1i16, -2, 300], |bytes| recorded.extend_from_slice(bytes));
+    assert_eq!(after[3], format!("kiln-record {recorded:02x?}"));
     layers.iter().map(|text| Layer::read(text).unwrap_or_else(|| panic!("no layer: {text}"))).collect()
 }
 

@@ -26,5 +26,5 @@ pub use flash::{flash, reset, Event};
 pub use image::{Image, Processor, Segment};
 pub use log::decode_all;
 pub use plan::{Part, Plan};
-pub use run::{run, Options};
+pub use run::{run, Apart, Options};
 pub use select::select;

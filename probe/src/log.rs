@@ -1,5 +1,6 @@
 //! What firmware logs over RTT: text, and defmt frames where the ELF file says how to read them.
 use crate::error::{at, lost};
+use crate::run::Apart;
 use crate::{Error, Image};
 use defmt_decoder::{DecodeError, Locations, StreamDecoder, Table};
 use probe_rs::rtt::{ChannelMode, Error as RttError, Rtt, ScanRegion};
@@ -56,12 +57,20 @@ pub(crate) struct Log<'f> {
     block: Option<u64>,
     rtt: Option<Rtt>,
     frames: Option<(&'f Frames, Box<dyn StreamDecoder + Send + Sync + 'f>)>,
+    apart: Option<Apart>,
+    /// Whether the firmware has the channel that is told apart.
+    has_apart: bool,
 }
 
 impl<'f> Log<'f> {
-    pub(crate) fn new(image: &Image, frames: Option<&'f Frames>) -> Log<'f> {
+    pub(crate) fn new(image: &Image, frames: Option<&'f Frames>, apart: Option<Apart>) -> Log<'f> {
         let frames = frames.map(|frames| (frames, frames.table.new_stream_decoder()));
-        Log { block: image.rtt, rtt: None, frames }
+        Log { block: image.rtt, rtt: None, frames, apart, has_apart: false }
+    }
+
+    /// Where everything goes that is not of the channel told apart; none where the firmware does not have that.
+    pub(crate) fn others(&self) -> Option<fn(&[u8])> {
+        self.apart.filter(|_| self.has_apart).map(|apart| apart.others)
     }
 
     /// Forgets the control block of a firmware that ran before. To be called before this one runs.
@@ -97,12 +106,19 @@ impl<'f> Log<'f> {
             };
         }
         let Some(rtt) = &mut self.rtt else { return Ok(false) };
+        let apart = self.apart.map(|apart| apart.channel);
+        self.has_apart = apart.is_some() && rtt.up_channels().iter().any(|channel| channel.name() == apart);
+        let others = self.apart.filter(|_| self.has_apart).map(|apart| apart.others);
         let mut any = false;
         for channel in rtt.up_channels() {
             let mut bytes = [0; 1024];
             let count = channel.read(core, &mut bytes).map_err(broken)?;
             let Some(bytes) = bytes.get(..count).filter(|bytes| !bytes.is_empty()) else { continue };
             any = true;
+            let print: &mut dyn FnMut(&[u8]) = match others {
+                Some(others) if channel.name() != apart => &mut move |bytes: &[u8]| others(bytes),
+                _ => &mut *print,
+            };
             match &mut self.frames {
                 Some((frames, decoder)) if channel.name() == Some(DEFMT_CHANNEL) => {
                     decoder.received(bytes);

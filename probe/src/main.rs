@@ -3,7 +3,9 @@
 use clap::{Args, Parser, Subcommand};
 use kiln_boards::Board;
 use kiln_probe::progress::Bars;
-use kiln_probe::{attach, decode_all, flash, reset, run, select, Chip, Error, Image, Options, Plan, Unlock};
+use kiln_probe::{
+    attach, decode_all, flash, reset, run, select, Apart, Chip, Error, Image, Options, Plan, Unlock,
+};
 use probe_rs::probe::list::Lister;
 use probe_rs::Session;
 use std::io::Write;
@@ -39,6 +41,9 @@ enum Command {
         /// The longest it may take
         #[arg(long, value_name = "SECONDS")]
         limit: Option<u64>,
+        /// Print only what the RTT channel `kiln` has, if the firmware has that channel; all other output is on standard error
+        #[arg(long)]
+        apart: bool,
     },
     /// Print what defmt frames on standard input say
     Decode {
@@ -86,9 +91,10 @@ fn execute(command: Command) -> Result<u8, Box<dyn std::error::Error>> {
             }
             Ok(0)
         }
-        Command::Run { image, files, limit } => {
+        Command::Run { image, files, limit, apart } => {
             let Some(mut ready) = image.flash()? else { return Ok(0) };
-            let options = Options { files, limit: limit.map(Duration::from_secs) };
+            let apart = apart.then_some(Apart { channel: "kiln", others: print_error });
+            let options = Options { files, limit: limit.map(Duration::from_secs), apart };
             let status = run(&mut ready.session, &ready.image, &options, print)?;
             // A status that does not fit is still no success.
             Ok(u8::try_from(status).unwrap_or(u8::MAX))
@@ -104,6 +110,11 @@ fn execute(command: Command) -> Result<u8, Box<dyn std::error::Error>> {
 fn print(bytes: &[u8]) {
     let mut out = std::io::stdout();
     let _ = out.write_all(bytes).and_then(|()| out.flush());
+}
+
+/// Prints what is for a person while a program reads standard output.
+fn print_error(bytes: &[u8]) {
+    let _ = std::io::stderr().write_all(bytes);
 }
 
 /// A board with its image in flash.

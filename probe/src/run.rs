@@ -17,6 +17,17 @@ pub struct Options {
     pub files: Option<PathBuf>,
     /// The longest it may take.
     pub limit: Option<Duration>,
+    /// A channel of RTT with bytes for a program, and where everything else goes if the firmware has it.
+    pub apart: Option<Apart>,
+}
+
+/// A channel of RTT that is told apart from the others.
+#[derive(Debug, Clone, Copy)]
+pub struct Apart {
+    /// Its name.
+    pub channel: &'static str,
+    /// Takes what is for a person: text, and decoded defmt frames.
+    pub others: fn(&[u8]),
 }
 
 /// How long to wait where nothing happens: a call of the firmware is answered that much later at most.
@@ -37,7 +48,7 @@ pub fn run(
 ) -> Result<u32, Error> {
     const STARTING: &str = "starting the firmware";
     let frames = Frames::of(image)?;
-    let mut log = Log::new(image, frames.as_ref());
+    let mut log = Log::new(image, frames.as_ref(), options.apart);
     let in_ram = is_in_ram(session.target(), image);
     let mut core = session.core(0).map_err(lost(STARTING))?;
     match in_ram {
@@ -103,7 +114,10 @@ fn serve(
             CoreStatus::Halted(HaltReason::Breakpoint(BreakpointCause::Semihosting(call))) => {
                 match files.answer(call, core).map_err(lost(RUNNING))? {
                     Answer::Resume => {}
-                    Answer::Print(bytes) => print(&bytes),
+                    Answer::Print(bytes) => match log.others() {
+                        Some(others) => others(&bytes),
+                        None => print(&bytes),
+                    },
                     Answer::Exit(status) => {
                         while log.poll(core, print)? {}
                         return Ok(status);

@@ -10,8 +10,9 @@ use kiln_boards::firmware::{self, BuildRequest, Mode, OptLevel, ProgramRequest};
 use kiln_boards::image::FlashSizes;
 use kiln_boards::probe::{parse_layers, Measured};
 use kiln_boards::Board;
-use kiln_probe::{attach, flash, run, Chip, Error, Image, Options, Plan, Unlock};
+use kiln_probe::{attach, flash, run, Apart, Chip, Error, Image, Options, Plan, Unlock};
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 use std::time::Duration;
 use support::EmulatedProbe;
 
@@ -19,6 +20,16 @@ const MODELS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../boards/tests/model
 
 /// Plans, attaches, flashes and runs, as the program does; what was printed, and the status.
 fn execute(board: &Board, machine: &str, elf: &Path, options: &Options) -> (String, Result<u32, Error>) {
+    let (printed, status) = execute_bytes(board, machine, elf, options);
+    (String::from_utf8(printed).unwrap(), status)
+}
+
+fn execute_bytes(
+    board: &Board,
+    machine: &str,
+    elf: &Path,
+    options: &Options,
+) -> (Vec<u8>, Result<u32, Error>) {
     let chip = Chip::find(board, &support::registry()).unwrap();
     let image = Image::read(elf).unwrap();
     Plan::new(board, &chip, &image).unwrap();
@@ -30,7 +41,7 @@ fn execute(board: &Board, machine: &str, elf: &Path, options: &Options) -> (Stri
     flash(&mut session, &image, |_| {}).unwrap();
     let mut printed = Vec::new();
     let status = run(&mut session, &image, options, |bytes| printed.extend(bytes));
-    (String::from_utf8(printed).unwrap(), status)
+    (printed, status)
 }
 
 fn model(board: &Board, mode: Mode) -> PathBuf {
@@ -133,6 +144,41 @@ fn what_is_logged_over_rtt_is_read_and_decoded() {
         assert!(line.starts_with(&format!("{index} ")), "{line}");
         assert!(line.contains(&format!(" message {index} of the model")), "{line}");
     }
+}
+
+/// What is not of the channel told apart.
+static OTHERS: Mutex<Vec<u8>> = Mutex::new(Vec::new());
+
+#[test]
+fn samples_are_told_apart_from_text() {
+    let board = support::board(support::AN386);
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/firmware/recording");
+    let main_rs = "#![no_std]\n#![no_main]\n\n#[kiln_harness::entry]\nfn main() -> ! {\n    kiln_recording_firmware::run();\n    kiln_harness::print(\"end\");\n    kiln_harness::exit(0)\n}\n";
+    let request = ProgramRequest {
+        board: &board,
+        name: "recording",
+        main_rs: main_rs.to_owned(),
+        dependencies: &[("kiln-recording-firmware", &folder)],
+    };
+    let elf = firmware::build_program(&request).unwrap_or_else(|error| panic!("{error}"));
+    let others = |bytes: &[u8]| OTHERS.lock().unwrap().extend(bytes);
+    let options = Options { apart: Some(Apart { channel: "kiln", others }), ..limit() };
+    let (frames, status) = execute_bytes(&board, "mps2-an386", &elf, &options);
+    assert_eq!(status.unwrap(), 0);
+    // A header, the name, 20 samples and a checksum.
+    let frames: Vec<&[u8]> = frames.chunks(14 + 3 + 40 + 4).collect();
+    assert_eq!(frames.len(), 100);
+    for (index, frame) in frames.iter().enumerate() {
+        assert_eq!((frame.len(), &frame[..4], &frame[14..17]), (61, &[0xf5, 0x4b, 0x52, 1][..], &b"mic"[..]));
+        assert_eq!(frame[8..12], (index as u32 * 40).to_le_bytes());
+        assert!(frame[17..57].chunks(2).all(|sample| sample == (index as i16).to_le_bytes()));
+    }
+    let text: String = (0..100).map(|index| format!("block {index} ")).collect();
+    let others = String::from_utf8(OTHERS.lock().unwrap().clone()).unwrap();
+    // Semihosting overtakes what is still in the channel.
+    assert!(others.contains("end"), "{others}");
+    let others = others.replace("end", "");
+    assert_eq!(others.split_whitespace().collect::<Vec<_>>(), text.split_whitespace().collect::<Vec<_>>());
 }
 
 #[test]

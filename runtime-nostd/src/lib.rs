@@ -13,7 +13,7 @@
 //!
 //! Servers and other programs with `std` hold models whose types they do not know as [`any::AnyModel`].
 //!
-//! Features of speech from the samples of a microphone: `features!`. Images from the lines of a sensor: [`camera`]. Readings of motion and other sensors in units, filtered and resampled: [`sensor`]. What outputs mean, which class, since when and where, says [`post`]. Operators of your own: [`custom`].
+//! Features of speech from the samples of a microphone: `features!`. Images from the lines of a sensor: [`camera`]. Readings of motion and other sensors in units, filtered and resampled: [`sensor`]. What outputs mean, which class, since when and where, says [`post`]. Samples sent to a host that records them: [`record`](mod@record). Operators of your own: [`custom`].
 //!
 //! # Features
 //!
@@ -50,6 +50,7 @@ mod model;
 mod params;
 pub mod post;
 mod quantized;
+pub mod record;
 mod rows;
 pub mod sensor;
 mod share;

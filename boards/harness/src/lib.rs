@@ -4,7 +4,7 @@
 //! between marker functions, and reports how much stack it took. Which of them a firmware calls is decided by the
 //! few lines of `main.rs` that `kiln_boards::firmware` writes around a model.
 //!
-//! Programs that run something else than a model have [`print`] and [`exit`].
+//! Programs that run something else than a model have [`print`], [`send`] and [`exit`].
 //!
 //! Nothing else here formats, allocates or panics, so that a firmware's symbols speak about the model alone.
 #![cfg_attr(target_os = "none", no_std)]
@@ -46,7 +46,7 @@ pub use arch::entry;
 pub use bench::bench;
 #[cfg(all(target_os = "none", feature = "counter"))]
 pub use bench::bench_layers;
-pub use platform::exit;
+pub use platform::{exit, send};
 pub use program::print;
 pub use validate::validate;
 

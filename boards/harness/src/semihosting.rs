@@ -82,6 +82,14 @@ pub(crate) fn print(line: &CStr) {
     }
 }
 
+/// Writes bytes of any kind to where [`print`] writes. What is not taken is lost.
+pub fn send(bytes: &[u8]) {
+    if let Some(mut console) = Output::create(c":tt") {
+        console.write(bytes);
+        console.close();
+    }
+}
+
 /// Ends the program; `status` becomes the exit status of QEMU or probe-rs.
 pub fn exit(status: u32) -> ! {
     call(SYS_EXIT_EXTENDED, &[STOPPED_APPLICATION_EXIT, status as usize]);

@@ -14,6 +14,7 @@ mod new;
 mod ops;
 mod plan;
 mod quantize;
+mod record;
 mod report;
 mod validate;
 
@@ -54,6 +55,9 @@ pub(crate) enum Command {
     /// Run a labelled set through a model, here and on boards: accuracy, confusion, latency
     #[command(after_long_help = eval::EXAMPLES)]
     Eval(Box<eval::Arguments>),
+    /// Record a firmware's samples to WAV, PNG or npz files, with labels typed while it runs
+    #[command(after_long_help = record::EXAMPLES)]
+    Record(Box<record::Arguments>),
     /// Measure cycles, stack, RAM and flash of one inference on a board
     #[command(after_long_help = bench::EXAMPLES)]
     Bench(bench::Arguments),
@@ -82,6 +86,7 @@ impl Command {
             Command::Report(arguments) => arguments.run(),
             Command::Validate(arguments) => arguments.run(),
             Command::Eval(arguments) => arguments.run(),
+            Command::Record(arguments) => arguments.run(),
             Command::Bench(arguments) => arguments.run(),
             Command::Flash(firmware) => firmware::flash(&firmware),
             Command::Run(firmware) => firmware::run(&firmware),

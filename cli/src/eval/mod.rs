@@ -6,7 +6,7 @@ mod input;
 mod judge;
 mod metrics;
 mod page;
-mod picture;
+pub(crate) mod picture;
 mod results;
 mod set;
 mod sound;

@@ -7,12 +7,12 @@ use std::path::Path;
 
 /// A picture of gray or red, green and blue, a byte each, row by row.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Picture {
-    pub(super) width: usize,
-    pub(super) height: usize,
+pub(crate) struct Picture {
+    pub(crate) width: usize,
+    pub(crate) height: usize,
     /// 1 or 3.
-    pub(super) channels: usize,
-    pub(super) pixels: Vec<u8>,
+    pub(crate) channels: usize,
+    pub(crate) pixels: Vec<u8>,
 }
 
 /// Most bytes of a picture.
@@ -23,7 +23,7 @@ impl Picture {
     ///
     /// # Errors
     /// Says what the file is instead.
-    pub(super) fn read(path: &Path) -> Result<Picture> {
+    pub(crate) fn read(path: &Path) -> Result<Picture> {
         let file = std::fs::File::open(path)?;
         let mut decoder = Decoder::new_with_limits(BufReader::new(file), png::Limits { bytes: MOST });
         decoder.set_transformations(Transformations::EXPAND);
@@ -89,7 +89,7 @@ impl Picture {
     ///
     /// # Errors
     /// Where the size is none that a file can have.
-    pub(super) fn png(&self) -> Result<Vec<u8>> {
+    pub(crate) fn png(&self) -> Result<Vec<u8>> {
         let mut file = Vec::new();
         let mut encoder = Encoder::new(&mut file, u32::try_from(self.width)?, u32::try_from(self.height)?);
         encoder.set_color(if self.channels == 3 { ColorType::Rgb } else { ColorType::Grayscale });

@@ -1,6 +1,6 @@
 //! All public types of the runtime have `defmt::Format`, or this does not compile. That it names all of them checks `host-tests/tests/events.rs`.
 
-use kiln::{any, camera, events, frontend, kernels, post, sensor};
+use kiln::{any, camera, events, frontend, kernels, post, record, sensor};
 
 const _: fn() = || {
     formatted::<kiln::Band>();
@@ -59,6 +59,8 @@ const _: fn() = || {
     formatted::<post::SsdHead>();
     formatted::<post::StreamDetector<i8, 5, 2>>();
     formatted::<post::Variances>();
+
+    formatted::<record::Stream>();
 
     formatted::<sensor::Biquads<2, 3>>();
     formatted::<sensor::Resampler<2, 3, 31, 3>>();

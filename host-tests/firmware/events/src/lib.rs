@@ -45,6 +45,9 @@ pub fn run<M: Model>(model: &mut M) {
     let mut smoothed = Exponential::<i8>::new(0.5);
     smoothed.push(&[2]);
     defmt::println!("{}", smoothed);
+
+    // Samples as well.
+    kiln::record!(kiln::record::to_defmt, "mic", &[1i16, -2, 300]);
 }
 
 /// Counts up. QEMU has no cycle counter of the DWT, but a SysTick timer, of 24 bits.
