@@ -11,21 +11,25 @@ fn example(path: &str) -> PathBuf {
 
 /// Ink of 0 to 16, as the models take it.
 fn report(model: &str, settings: Settings) -> Report {
-    let settings = Settings {
-        on: ["host", "qemu-cortex-m4"].map(str::to_owned).into(),
-        numbers: Numbers { mean: Vec::new(), scale: vec![1.0 / 16.0] },
-        ..settings
-    };
-    let report = evaluate(&example(model), &Options::default(), &settings).unwrap().report;
+    let numbers = Numbers { mean: Vec::new(), scale: vec![1.0 / 16.0] };
+    let report = report_everywhere(model, &Options::default(), Settings { numbers, ..settings });
     let [host, board] = &report.places[..] else { panic!() };
-    assert_eq!(host.measures.confusion, board.measures.confusion);
-    assert_eq!(board.same_scores, Some(report.samples));
     let cycles = board.latency.as_ref().unwrap().cycles.unwrap();
     assert!(cycles.most - cycles.least < cycles.most / 100.0, "{cycles:?}");
     assert!(host
         .latency
         .as_ref()
         .is_some_and(|latency| latency.cycles.is_none() && latency.micros.least > 0.0));
+    report
+}
+
+/// On this machine and on the board, with the same scores.
+fn report_everywhere(model: &str, options: &Options, settings: Settings) -> Report {
+    let settings = Settings { on: ["host", "qemu-cortex-m4"].map(str::to_owned).into(), ..settings };
+    let report = evaluate(&example(model), options, &settings).unwrap().report;
+    let [host, board] = &report.places[..] else { panic!() };
+    assert_eq!(host.measures.confusion, board.measures.confusion);
+    assert_eq!(board.same_scores, Some(report.samples));
     report
 }
 
@@ -118,4 +122,28 @@ fn sliding_models_find_digits_in_longer_samples() {
         "{:?}",
         interp.measures.confusion
     );
+}
+
+/// Recordings of held-out voices through features and network, as firmware has them.
+#[test]
+fn wake_words_have_one_confusion_matrix_everywhere() {
+    let library = std::fs::read_to_string(example("wake-word/detector/src/lib.rs")).unwrap();
+    let features = library.lines().find_map(|line| line.trim().strip_prefix("features = \"")).unwrap();
+    let options = Options {
+        input: Input::Sliding,
+        features: Some(features.trim_end_matches("\",").into()),
+        ..Options::default()
+    };
+    let settings = Settings {
+        data: example("wake-word/clips"),
+        pool: Pool::Max,
+        classes: Some(["other", "hey_kiln"].map(str::to_owned).into()),
+        detect: Some("hey_kiln".into()),
+        ..Settings::default()
+    };
+    let report = report_everywhere("wake-word/models/wake_word_int8.onnx", &options, settings);
+    assert_eq!(report.places[0].measures.confusion, [[6, 0], [0, 6]]);
+    let [host, board] = &report.places[..] else { panic!() };
+    let (host, board) = (host.detection.as_ref().unwrap(), board.detection.as_ref().unwrap());
+    assert_eq!(host.points, board.points);
 }
