@@ -8,7 +8,7 @@
 use super::call::expand_stage;
 use super::pipeline::{self, expand_trace_end, Stage};
 use super::{bytes, camera, described, docs, expand_memories};
-use crate::select::{Fed, Memory, Port, Program, Slide};
+use crate::select::{Element, Fed, Memory, Port, Program, Slide};
 use proc_macro2::TokenStream;
 use quote::quote;
 
@@ -152,11 +152,39 @@ fn expand_slide(program: &Program, fed: &Fed, slide: Slide, port: &Port) -> Toke
         &format!("{then}, the window is that of the latest {} frames. The bits are those of an inference on the whole window.", fed.rows),
     ]);
     let (ret, give) = (&answer.option, &answer.when_complete);
+    let samples = (fed.row == 1).then(|| expand_slide_samples(&answer, element));
     quote! {
         #(#[doc = #docs])*
         pub fn slide(&mut self, row: &[#element; #row]) -> #ret {
             #write
             #give
+        }
+
+        #samples
+    }
+}
+
+/// Frames of one element are samples, which come in blocks.
+fn expand_slide_samples(answer: &Answer, element: Element) -> TokenStream {
+    let (is_given, give, nothing) = match answer.one {
+        true => (quote! { .is_some() }, quote! { Some(self.output()) }, quote! { None }),
+        false => (quote! {}, quote! { true }, quote! { false }),
+    };
+    let docs = docs(&[
+        "Takes samples from the beginning of `rest` until `slide` has an answer, and gives it.",
+        "Without an answer all samples are taken, so that a loop until then takes them all.",
+    ]);
+    let ret = &answer.option;
+    quote! {
+        #(#[doc = #docs])*
+        pub fn slide_samples(&mut self, rest: &mut &[#element]) -> #ret {
+            while let Some((sample, after)) = rest.split_first() {
+                *rest = after;
+                if self.slide(&[*sample]) #is_given {
+                    return #give;
+                }
+            }
+            #nothing
         }
     }
 }

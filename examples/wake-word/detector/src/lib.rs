@@ -35,12 +35,10 @@ impl Listener {
 
     /// Takes the next samples, any number of them up to a second. Says once when the wake word has been heard, and how sure that is, 0 to 1.
     pub fn hear(&mut self, samples: &[i16]) -> Option<f32> {
-        let mut report = None;
-        for &sample in samples {
-            // None until the first window is full, and between its hops.
-            if let Some(score) = self.network.slide(&[sample]) {
-                report = self.detector.push(score).map(|heard| heard.score).or(report);
-            }
+        let (mut report, mut rest) = (None, samples);
+        // A score for each hop, once the first window is full.
+        while let Some(score) = self.network.slide_samples(&mut rest) {
+            report = self.detector.push(score).map(|heard| heard.score).or(report);
         }
         report
     }
