@@ -1,6 +1,6 @@
 //! `cargo kiln record`: what a firmware's sensor says, as files with labels.
 //!
-//! [`frames`] finds frames in the bytes that come, [`clips`] cuts their samples, [`files`] writes. Threads read the firmware's output and the labels
+//! `frames` finds frames in the bytes that come, `clips` cuts their samples, `files` writes. Threads read the firmware's output and the labels
 //! that are typed; both go through one queue, so that a label counts from the samples that came before it.
 
 mod clips;
