@@ -119,14 +119,7 @@ impl Cutter {
 
     /// Ends the clip under way: the label does not go on.
     pub(super) fn finish(&mut self) {
-        match self.cut {
-            Cut::Labels => self.complete(),
-            Cut::Pieces(_) | Cut::Pictures(_) if !self.clip.is_empty() => {
-                self.losses.unfinished += 1;
-                self.clip.clear();
-            }
-            Cut::Pieces(_) | Cut::Pictures(_) => {}
-        }
+        self.end(|losses| &mut losses.unfinished);
     }
 
     /// Where a frame lies in the stream.
@@ -155,10 +148,15 @@ impl Cutter {
 
     /// Samples before a gap and behind it are not in one clip.
     fn interrupt(&mut self) {
+        self.end(|losses| &mut losses.dropped);
+    }
+
+    /// Completes a clip that only labels cut. Of any other, what is there is not kept, and counted.
+    fn end(&mut self, counter: fn(&mut Losses) -> &mut usize) {
         match self.cut {
             Cut::Labels => self.complete(),
             Cut::Pieces(_) | Cut::Pictures(_) if !self.clip.is_empty() => {
-                self.losses.dropped += 1;
+                *counter(&mut self.losses) += 1;
                 self.clip.clear();
             }
             Cut::Pieces(_) | Cut::Pictures(_) => {}

@@ -48,7 +48,8 @@ const INT8_SCALE: f32 = 0.101_562_5;
 /// The front end, in which everything is decided.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Tflm {
-    constants: Constants,
+    /// Whose constants these are.
+    like: Like,
     rate: usize,
     length: usize,
     n_fft: usize,
@@ -63,17 +64,6 @@ pub(super) struct Tflm {
     pub(super) values: DType,
 }
 
-/// Whose constants these are.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Constants {
-    /// TensorFlow Lite Micro's audio preprocessors.
-    Preprocessor,
-    /// TensorFlow Lite's microfrontend.
-    Microfrontend,
-    /// pymicro-features.
-    Micro,
-}
-
 /// The automatic gain.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Pcan {
@@ -86,8 +76,8 @@ struct Pcan {
 pub(super) fn of(keys: &Keys, like: Like, rate: usize) -> Result<Features, Error> {
     if let Some(key) = Keys::names().find(|key| keys.has(key) && !KEYS.contains(key) && !SHARED.contains(key))
     {
-        let help = format!("the keys of tflm are {}, {}", SHARED.join(", "), KEYS.join(", "));
-        return Err(problem(key, "the front end of TensorFlow Lite Micro has no such key", help));
+        let help = format!("the keys of {} are {}, {}", like.name(), SHARED.join(", "), KEYS.join(", "));
+        return Err(problem(key, &format!("{} has no such key", like.name()), help));
     }
     if keys.word("samples") == Some("f32") {
         return Err(problem("samples", "the front end takes integers", "leave it out"));
@@ -104,12 +94,11 @@ pub(super) fn of(keys: &Keys, like: Like, rate: usize) -> Result<Features, Error
     let (lower, upper) =
         (keys.real("f_min").unwrap_or(like.f_min()), keys.real("f_max").unwrap_or(like.f_max(rate)));
     let half = rate as f64 / 2.0;
+    let of_band = ["f_max", "f_min"].into_iter().find(|key| keys.has(key)).unwrap_or("sample_rate");
     if upper >= half || lower >= upper {
-        let key = if keys.has("f_max") || !keys.has("f_min") { "f_max" } else { "f_min" };
-        let key = if keys.has("f_max") || keys.has("f_min") { key } else { "sample_rate" };
         let what = format!("channels go from {lower} to {upper} Hz");
         return Err(problem(
-            key,
+            of_band,
             &what,
             format!("f_min is below f_max, and that below half of the sample rate, {half} Hz"),
         ));
@@ -119,11 +108,7 @@ pub(super) fn of(keys: &Keys, like: Like, rate: usize) -> Result<Features, Error
         _ => Err(problem(key, "it is a share of more than 1", "it is a number from 0 to 1")),
     };
     let tflm = Tflm {
-        constants: match like {
-            Like::Microfrontend => Constants::Microfrontend,
-            Like::PymicroFeatures => Constants::Micro,
-            _ => Constants::Preprocessor,
-        },
+        like,
         rate,
         length,
         n_fft,
@@ -146,7 +131,7 @@ pub(super) fn of(keys: &Keys, like: Like, rate: usize) -> Result<Features, Error
     }
     if tflm.bank().weights.is_empty() {
         let what = format!("no frequency of the transform lies between {lower} and {upper} Hz");
-        return Err(problem(if keys.has("f_max") { "f_max" } else { "f_min" }, &what, "take a wider range"));
+        return Err(problem(of_band, &what, "take a wider range"));
     }
     Ok(Features {
         like,
@@ -253,12 +238,12 @@ impl Tflm {
         let turn = 2.0 * PI / self.length as f64;
         let weight = |i: usize| {
             let at = i as f64 + 0.5;
-            match self.constants {
-                Constants::Preprocessor => 0.5 - 0.5 * (turn * at).cos(),
-                Constants::Microfrontend => {
-                    f64::from((0.5 - 0.5 * (f64::from(turn as f32) * at).cos()) as f32)
+            match self.like {
+                Like::Microfrontend => f64::from((0.5 - 0.5 * (f64::from(turn as f32) * at).cos()) as f32),
+                Like::PymicroFeatures => {
+                    f64::from(0.5 - 0.5 * f64::from(turn as f32 * at as f32).cos() as f32)
                 }
-                Constants::Micro => f64::from(0.5 - 0.5 * f64::from(turn as f32 * at as f32).cos() as f32),
+                _ => 0.5 - 0.5 * (turn * at).cos(),
             }
         };
         (0..self.length).map(|i| rounded(weight(i) * f64::from(1 << WINDOW_BITS)) as i16).collect()
@@ -266,19 +251,19 @@ impl Tflm {
 
     /// The pitch of a frequency, in mel.
     fn mel(&self, hertz: f32) -> f32 {
-        match self.constants {
-            Constants::Preprocessor => 1127.0 * (1.0 + f64::from(hertz / 700.0)).ln() as f32,
-            Constants::Microfrontend => (1127.0 * (f64::from(hertz) / 700.0).ln_1p()) as f32,
-            Constants::Micro => 1127.0 * f64::from(hertz / 700.0).ln_1p() as f32,
+        match self.like {
+            Like::Microfrontend => (1127.0 * (f64::from(hertz) / 700.0).ln_1p()) as f32,
+            Like::PymicroFeatures => 1127.0 * f64::from(hertz / 700.0).ln_1p() as f32,
+            _ => 1127.0 * (1.0 + f64::from(hertz / 700.0)).ln() as f32,
         }
     }
 
     /// A weight of a channel, or what is left of it for the next one.
     fn weight(&self, share: f32) -> i16 {
         let weight = share * (1 << WEIGHT_BITS) as f32;
-        match self.constants {
-            Constants::Preprocessor => weight as i16,
-            Constants::Microfrontend | Constants::Micro => rounded(weight.into()) as i16,
+        match self.like {
+            Like::Microfrontend | Like::PymicroFeatures => rounded(weight.into()) as i16,
+            _ => weight as i16,
         }
     }
 

@@ -140,7 +140,7 @@ impl Number for f32 {
 }
 
 /// A complex number.
-pub(crate) trait Point<T>: Copy {
+pub(crate) trait Point<T: Element>: Copy {
     fn new(re: T, im: T) -> Self;
 
     fn re(self) -> T;
@@ -169,10 +169,7 @@ pub(crate) trait Point<T>: Copy {
 
     /// The number of a real and an imaginary part.
     #[inline(always)]
-    fn of(parts: &[Cell<T>]) -> Option<Self>
-    where
-        T: Element,
-    {
+    fn of(parts: &[Cell<T>]) -> Option<Self> {
         match parts {
             [re, im] => Some(Self::new(re.get(), im.get())),
             _ => None,
@@ -189,10 +186,7 @@ pub(crate) trait Point<T>: Copy {
 
     /// The number of that index in a list of real and imaginary parts.
     #[inline(always)]
-    fn read(list: &[Cell<T>], index: usize) -> Option<Self>
-    where
-        T: Element,
-    {
+    fn read(list: &[Cell<T>], index: usize) -> Option<Self> {
         let at = index.wrapping_mul(2);
         Self::of(list.get(at..at.wrapping_add(2))?)
     }
@@ -204,10 +198,7 @@ pub(crate) trait Point<T>: Copy {
     }
 
     #[inline(always)]
-    fn constant(list: &[T], index: usize) -> Option<Self>
-    where
-        T: Element,
-    {
+    fn constant(list: &[T], index: usize) -> Option<Self> {
         let at = index.wrapping_mul(2);
         match *list.get(at..at.wrapping_add(2))? {
             [re, im] => Some(Self::new(re, im)),

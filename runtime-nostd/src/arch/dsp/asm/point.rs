@@ -1,6 +1,7 @@
 //! Complex numbers of 16 bits, with both parts in a word.
 #![allow(unsafe_code)]
 
+use super::dsp_blocks::winograd::{add, sub};
 use super::portable::fft::Point;
 use core::arch::asm;
 
@@ -8,8 +9,8 @@ use core::arch::asm;
 #[derive(Clone, Copy)]
 pub(crate) struct Halves(u32);
 
-/// An instruction of two words.
-macro_rules! of_two {
+/// An exchange of halves, with a sum and a difference.
+macro_rules! exchanged {
     ($instruction:literal, $a:expr, $b:expr) => {{
         let result: u32;
         // SAFETY: it reads and writes registers only; every core with the DSP extension has it.
@@ -28,7 +29,7 @@ macro_rules! of_two {
 macro_rules! products {
     ($instruction:literal, $a:expr, $b:expr) => {{
         let sum: u32;
-        // SAFETY: as in `of_two`.
+        // SAFETY: as in `exchanged`.
         unsafe {
             asm!(
                 concat!($instruction, " {sum}, {a}, {b}, {half}"),
@@ -72,22 +73,22 @@ impl Point<i16> for Halves {
 
     #[inline(always)]
     fn plus(self, other: Self) -> Self {
-        Halves(of_two!("sadd16", self.0, other.0))
+        Halves(add(self.0, other.0))
     }
 
     #[inline(always)]
     fn minus(self, other: Self) -> Self {
-        Halves(of_two!("ssub16", self.0, other.0))
+        Halves(sub(self.0, other.0))
     }
 
     #[inline(always)]
     fn plus_left(self, other: Self) -> Self {
-        Halves(of_two!("sasx", self.0, other.0))
+        Halves(exchanged!("sasx", self.0, other.0))
     }
 
     #[inline(always)]
     fn minus_left(self, other: Self) -> Self {
-        Halves(of_two!("ssax", self.0, other.0))
+        Halves(exchanged!("ssax", self.0, other.0))
     }
 
     #[inline(always)]
@@ -97,7 +98,7 @@ impl Point<i16> for Halves {
 
     #[inline(always)]
     fn conjugate(self) -> Self {
-        Halves(of_two!("ssub16", self.0 & 0xffff, self.0 & 0xffff_0000))
+        Halves(sub(self.0 & 0xffff, self.0 & 0xffff_0000))
     }
 
     #[inline(always)]
