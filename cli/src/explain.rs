@@ -111,7 +111,7 @@ fn compiles_up_to(summary: &Summary, error: &Error) -> Option<String> {
 
 /// Whether a model takes its input row by row, or slides, or what prevents it: what compiling it so ends in. Budgets are not asked.
 fn row_by_row(graph: Graph, input: Input, options: &Options) -> Result<String, Error> {
-    let options = Options { input, ram: None, flash: None, fast_ram: None, ..options.clone() };
+    let options = Options { input, ram: None, cycles: None, flash: None, fast_ram: None, ..options.clone() };
     let what = match input {
         Input::Sliding => "slides",
         Input::Whole | Input::Rows => "takes its input by rows",

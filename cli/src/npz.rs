@@ -109,7 +109,7 @@ fn read_array(bytes: u64, entry: impl Read, round: bool) -> Result<Array> {
 /// An archive of arrays, by name, as numpy.savez writes it.
 ///
 /// # Errors
-/// Where an array has elements of another type than `u8`, `i16`, `i32` or `f32`.
+/// Where the archive cannot be written.
 pub fn written(arrays: &[(&str, &Array)]) -> Result<Vec<u8>> {
     let mut archive = ZipWriter::new(Cursor::new(Vec::new()));
     for (name, array) in arrays {
@@ -120,7 +120,11 @@ pub fn written(arrays: &[(&str, &Array)]) -> Result<Vec<u8>> {
             DType::I16 => write_array(&mut archive, &shape, halves(&array.data))?,
             DType::I32 => write_array(&mut archive, &shape, array.data.to_i32().into_iter())?,
             DType::F32 => write_array(&mut archive, &shape, array.data.to_f32().into_iter())?,
-            other => bail!("arrays of {other:?} are not written"),
+            DType::I8 => write_array(&mut archive, &shape, array.data.to_i8().into_iter())?,
+            DType::I64 => write_array(&mut archive, &shape, array.data.to_ints(DType::I64).into_iter())?,
+            DType::Bool => {
+                write_array(&mut archive, &shape, array.data.bytes().iter().map(|&byte| byte != 0))?
+            }
         }
     }
     Ok(archive.finish()?.into_inner())
@@ -155,10 +159,14 @@ mod tests {
         let x = array(DType::I16, Data::from_i16(&[-5, 300]));
         let y = array(DType::I32, Data::from_i32(&[1, 0]));
         let z = array(DType::F32, Data::from_f32(&[0.5, -1e9]));
-        std::fs::write(&path, written(&[("x", &x), ("y", &y), ("z", &z)]).unwrap()).unwrap();
+        let a = array(DType::I8, Data::from_i8(&[-128, 3]));
+        let b = array(DType::Bool, Data::new([1, 0]));
+        let c = array(DType::I64, words(vec![-1, i64::MAX], i64::to_le_bytes));
+        let all = [("x", &x), ("y", &y), ("z", &z), ("a", &a), ("b", &b), ("c", &c)];
+        std::fs::write(&path, written(&all).unwrap()).unwrap();
         let read = read(&path).unwrap();
         std::fs::remove_file(&path).unwrap();
-        for (name, array) in [("x", x), ("y", y), ("z", z)] {
+        for (name, array) in [("x", x), ("y", y), ("z", z), ("a", a), ("b", b), ("c", c)] {
             let read = &read[name];
             assert_eq!((read.dtype, &read.shape), (array.dtype, &array.shape));
             assert_eq!(read.data.bytes(), array.data.bytes());

@@ -2,10 +2,11 @@
 
 use crate::compare::{compare, Difference};
 use crate::golden::Golden;
+use crate::limits::{Found, Limits};
 use crate::place::{interpret_as, is_sequence, Built, Place};
 use crate::slide::Sequence;
 use anyhow::{bail, Context, Result};
-use kiln_codegen::ir::{Data, Graph};
+use kiln_codegen::ir::{Data, Graph, Type};
 use kiln_codegen::{Float, Options};
 use serde_json::{json, Value};
 use std::fmt::Write;
@@ -49,7 +50,7 @@ pub enum Start {
 
 impl Start {
     /// Whether the cases of a model are steps of one sequence.
-    fn is_sequence(self, graph: &Graph, golden: &Golden) -> bool {
+    pub(crate) fn is_sequence(self, graph: &Graph, golden: &Golden) -> bool {
         let fresh = match self {
             Start::AsTheFileSays => golden.fresh.unwrap_or(false),
             Start::Fresh => true,
@@ -66,6 +67,8 @@ pub struct PlaceReport {
     pub place: String,
     /// All outputs of all cases and frames together.
     pub total: Difference,
+    /// What decides instead, where there are limits: each output over all cases and frames.
+    pub within: Option<(Limits, Vec<Found>)>,
     /// With reproducible floats: the same outputs beside the interpreter's, whose bits they have to have.
     pub bits: Option<Difference>,
     /// The cases, frames and outputs that differ: the first eight.
@@ -80,10 +83,10 @@ const SHOWN: usize = 8;
 /// # Errors
 /// Where the model does not compile, the golden file does not fit it, or a place cannot run it.
 pub fn validate(model: &Path, options: &Options, golden: &Path, on: &[String]) -> Result<Report> {
-    validate_on(model, options, Source::Golden(golden.to_owned()), Start::default(), on)
+    validate_on(model, options, Source::Golden(golden.to_owned()), Start::default(), Limits::default(), on)
 }
 
-/// Runs a model on cases in every place and compares. Of the interpreter's own cases it cannot be compared with itself: that place is left out.
+/// Runs a model on cases in every place and compares: within the limits, or, where there are none, integers to the bit and floats nearly so. Of the interpreter's own cases it cannot be compared with itself: that place is left out.
 ///
 /// # Errors
 /// As [`validate`].
@@ -92,6 +95,7 @@ pub fn validate_on(
     options: &Options,
     source: Source,
     start: Start,
+    limits: Limits,
     on: &[String],
 ) -> Result<Report> {
     let mut places = on.iter().map(|name| Ok((Place::find(name)?, name))).collect::<Result<Vec<_>>>()?;
@@ -109,7 +113,8 @@ pub fn validate_on(
         Source::Golden(path) => Golden::read(path)?,
         Source::Noise(cases) => Golden::of_noise(&meaning, *cases)?,
     };
-    check_fit(&imported, &golden)?;
+    check_side(&imported, "in", &golden)?;
+    check_side(&imported, "out", &golden)?;
     let in_sequence = start.is_sequence(&imported, &golden);
     let exact = match options.float {
         Float::Fast => None,
@@ -133,13 +138,13 @@ pub fn validate_on(
                     place.build(&meaning, &compiled)?
                 }
             };
-            let mut report = PlaceReport::new(name);
+            let mut report = PlaceReport::new(name, limits, imported.outputs.len());
             let outputs = built.run(&golden.inputs, in_sequence)?;
             report.compare("case", &imported, &outputs, &golden.outputs);
             if let Some(exact) = &exact {
                 report.compare_bits("case", &imported, &outputs, exact);
             }
-            if is_sequence(&imported) && !report.total.passes() {
+            if is_sequence(&imported) && !report.passes() {
                 report.failures.push(hint(in_sequence).into());
             }
             // The interpreter's own outputs are what frames are compared with.
@@ -167,42 +172,58 @@ fn hint(in_sequence: bool) -> &'static str {
     }
 }
 
-fn check_fit(graph: &Graph, golden: &Golden) -> Result<()> {
-    let (Some(inputs), Some(outputs)) = (golden.inputs.first(), golden.outputs.first()) else {
-        bail!("the golden file has no case");
+/// Refuses a file whose inputs (`in`) or outputs (`out`) are not those of a model.
+///
+/// # Errors
+/// Says which array has what instead of what.
+pub(crate) fn check_side(graph: &Graph, what: &str, golden: &Golden) -> Result<()> {
+    let (ids, cases, types) = match what {
+        "in" => (&graph.inputs, &golden.inputs, &golden.input_types),
+        _ => (&graph.outputs, &golden.outputs, &golden.output_types),
     };
-    let sides = [
-        ("in", &graph.inputs, inputs, &golden.input_types),
-        ("out", &graph.outputs, outputs, &golden.output_types),
-    ];
-    for (what, ids, arrays, types) in sides {
-        if ids.len() != arrays.len() {
-            bail!("the model has {} {what}puts, the golden file {}", ids.len(), arrays.len());
-        }
-        for (k, ((&id, data), dtype)) in ids.iter().zip(arrays).zip(types).enumerate() {
-            let (ty, elements) = (graph.ty(id), data.bytes().len() / dtype.size());
-            if ty.dtype != *dtype || ty.shape.numel() != elements {
-                bail!(
-                    "the golden file is not of this model: `{what}_{k}` holds {elements} elements of {} a case, the model's {what}put {k} is {}{:?}",
-                    dtype.name(),
-                    ty.dtype.name(),
-                    ty.shape.dims(),
-                );
-            }
+    let Some(arrays) = cases.first() else { bail!("the file has no case") };
+    if ids.len() != arrays.len() {
+        bail!("the model has {} {what}puts, the file {}", ids.len(), arrays.len());
+    }
+    for (k, ((&id, data), dtype)) in ids.iter().zip(arrays).zip(types).enumerate() {
+        let (ty, elements) = (graph.ty(id), data.bytes().len() / dtype.size());
+        if ty.dtype != *dtype || ty.shape.numel() != elements {
+            bail!(
+                "the file is not of this model: `{what}_{k}` holds {elements} elements of {} a case, the model's {what}put {k} is {}{:?}",
+                dtype.name(),
+                ty.dtype.name(),
+                ty.shape.dims(),
+            );
         }
     }
     Ok(())
 }
 
 impl PlaceReport {
-    fn new(place: &str) -> Self {
-        PlaceReport { place: place.into(), total: Difference::default(), bits: None, failures: Vec::new() }
+    fn new(place: &str, limits: Limits, outputs: usize) -> Self {
+        let within = (!limits.are_none()).then(|| (limits, vec![Found::default(); outputs]));
+        PlaceReport {
+            place: place.into(),
+            total: Difference::default(),
+            within,
+            bits: None,
+            failures: Vec::new(),
+        }
+    }
+
+    fn limits(&self) -> Limits {
+        self.within.as_ref().map_or(Limits::default(), |(limits, _)| *limits)
     }
 
     /// Compares the outputs of cases, or of frames: `what` they are. Where no outputs are expected, there have to be none.
     fn compare(&mut self, what: &str, graph: &Graph, actual: &[Vec<Data>], expected: &[Vec<Data>]) {
-        each(graph, actual, expected, |case, k, difference| {
+        each(graph, actual, expected, |case, k, ty, found, data| {
+            let difference = compare(ty.dtype, found, data);
             self.total.merge(difference);
+            if let Some((limits, outputs)) = &mut self.within {
+                outputs.iter_mut().skip(k).take(1).for_each(|output| output.add(limits, ty, found, data));
+                return;
+            }
             if !difference.passes() && self.failures.len() < SHOWN {
                 self.failures.push(format!("{what} {case}, output {k}: {difference}"));
             }
@@ -212,7 +233,8 @@ impl PlaceReport {
     /// The same with the interpreter's outputs: every bit has to be the same.
     fn compare_bits(&mut self, what: &str, graph: &Graph, actual: &[Vec<Data>], exact: &[Vec<Data>]) {
         let bits = self.bits.get_or_insert_default();
-        each(graph, actual, exact, |case, k, difference| {
+        each(graph, actual, exact, |case, k, ty, found, data| {
+            let difference = compare(ty.dtype, found, data);
             bits.merge(difference);
             if !difference.is_none() && self.failures.len() < SHOWN {
                 let Difference { other_bits, floats, relative, .. } = difference;
@@ -223,18 +245,22 @@ impl PlaceReport {
         });
     }
 
-    /// Whether the place gave the golden outputs, and with reproducible floats the interpreter's bits.
+    /// Whether the place gave the golden outputs, or those within the limits, and with reproducible floats the interpreter's bits.
     pub fn passes(&self) -> bool {
-        self.total.passes() && self.bits.is_none_or(|bits| bits.is_none())
+        let agrees = match &self.within {
+            Some((limits, outputs)) => outputs.iter().all(|output| output.passes(limits)),
+            None => self.total.passes(),
+        };
+        agrees && self.bits.is_none_or(|bits| bits.is_none())
     }
 }
 
-/// The difference of each output of each case.
+/// Each output of each case: case, index, type, and what was found and expected.
 fn each(
     graph: &Graph,
     actual: &[Vec<Data>],
     expected: &[Vec<Data>],
-    mut visit: impl FnMut(usize, usize, Difference),
+    mut visit: impl FnMut(usize, usize, &Type, &Data, &Data),
 ) {
     // An output that is missing on one side is an empty one.
     let (none, missing) = (Vec::new(), Data::new([]));
@@ -242,9 +268,19 @@ fn each(
         let actual = actual.get(case).unwrap_or(&none);
         for (k, &id) in graph.outputs.iter().enumerate() {
             let (found, data) = (actual.get(k).unwrap_or(&missing), expected.get(k).unwrap_or(&missing));
-            visit(case, k, compare(graph.ty(id).dtype, found, data));
+            visit(case, k, graph.ty(id), found, data);
         }
     }
+}
+
+/// What was found of an output, for programs.
+fn of_output(found: &Found) -> Value {
+    json!({
+        "snr": Some(found.snr()).filter(|snr| snr.is_finite()),
+        "top1": found.top1(),
+        "beyond_tolerance": found.beyond,
+        "largest_difference": Some(found.largest).filter(|largest| largest.is_finite()),
+    })
 }
 
 impl Report {
@@ -272,6 +308,9 @@ impl Report {
             };
             // Writing to a string cannot fail.
             let _ = writeln!(out, "  {:<16} {verdict}: {}{bits}", place.place, place.total);
+            for (k, output) in place.within.iter().flat_map(|(_, outputs)| outputs).enumerate() {
+                let _ = writeln!(out, "    output {k}: {}", output.describe(&place.limits()));
+            }
             for failure in &place.failures {
                 let _ = writeln!(out, "    {failure}");
             }
@@ -292,6 +331,7 @@ impl Report {
                     "mismatches": p.total.mismatches,
                     "largest_difference": p.total.largest,
                     "relative_difference": p.total.relative,
+                    "outputs": p.within.as_ref().map(|(_, outputs)| outputs.iter().map(of_output).collect::<Vec<_>>()),
                     "floats_with_other_bits": p.bits.map(|bits| bits.other_bits),
                     "failures": p.failures,
                 })

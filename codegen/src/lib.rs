@@ -127,7 +127,7 @@ fn lower(mut graph: ir::Graph, options: &Options) -> Result<(Compiled, Vec<Probl
 /// The steps of a graph that have no kernel, whatever else stands in its way.
 fn refused_later(graph: ir::Graph, options: &Options) -> Vec<Problem> {
     let input = Input::Whole;
-    let options = Options { ram: None, flash: None, fast_ram: None, input, ..options.clone() };
+    let options = Options { ram: None, cycles: None, flash: None, fast_ram: None, input, ..options.clone() };
     lower(graph, &options).map_or(Vec::new(), |(_, problems)| problems)
 }
 

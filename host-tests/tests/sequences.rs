@@ -5,6 +5,7 @@
 #![allow(clippy::unwrap_used)]
 
 use cargo_kiln::compare::compare;
+use cargo_kiln::limits::Limits;
 use cargo_kiln::place::Place;
 use cargo_kiln::validate::{validate_on, Source, Start};
 use kiln_codegen::front::read;
@@ -367,7 +368,8 @@ fn golden_cases_start_afresh_where_the_file_says_so() {
         let golden = golden(&graph, &raw(&cases), &raw(&run(afresh)), said).unwrap();
         let path = folder.join("afresh.npz");
         std::fs::write(&path, golden).unwrap();
-        validate_on(&file, &Options::default(), Source::Golden(path), start, &places).unwrap()
+        validate_on(&file, &Options::default(), Source::Golden(path), start, Limits::default(), &places)
+            .unwrap()
     };
     assert!(validate(false, None, Start::AsTheFileSays).passes());
     assert!(validate(false, Some(false), Start::AsTheFileSays).passes());

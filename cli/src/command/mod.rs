@@ -8,6 +8,7 @@ mod compile;
 mod eval;
 mod explain;
 mod firmware;
+mod infer;
 mod kiln;
 mod model;
 mod new;
@@ -52,6 +53,9 @@ pub(crate) enum Command {
     /// Compare outputs, here and on boards, with recorded ones or with the interpreter's
     #[command(after_long_help = validate::EXAMPLES)]
     Validate(validate::Arguments),
+    /// Write a model's outputs for recorded inputs, computed here or on a board
+    #[command(after_long_help = infer::EXAMPLES)]
+    Infer(infer::Arguments),
     /// Run a labelled set through a model, here and on boards: accuracy, confusion, latency
     #[command(after_long_help = eval::EXAMPLES)]
     Eval(Box<eval::Arguments>),
@@ -85,6 +89,7 @@ impl Command {
             Command::Plan(arguments) => arguments.run(),
             Command::Report(arguments) => arguments.run(),
             Command::Validate(arguments) => arguments.run(),
+            Command::Infer(arguments) => arguments.run(),
             Command::Eval(arguments) => arguments.run(),
             Command::Record(arguments) => arguments.run(),
             Command::Bench(arguments) => arguments.run(),

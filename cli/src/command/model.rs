@@ -69,6 +69,9 @@ pub(super) struct ModelArgs {
     /// Budget for arena and state in bytes, e.g. 20K; an error if no schedule fits
     #[arg(long, value_name = "BYTES")]
     ram: Option<String>,
+    /// Budget for the predicted cycles of an inference, e.g. 5M: of the schedules that take no more, the one with the least RAM; an error if there is none
+    #[arg(long, value_name = "CYCLES")]
+    cycles: Option<String>,
     /// Budget for constants in bytes, e.g. 64K; an error if they need more
     #[arg(long, value_name = "BYTES")]
     flash: Option<String>,
@@ -151,6 +154,7 @@ impl ModelArgs {
         let optional = [
             ("name", &self.name),
             ("ram", &self.ram),
+            ("cycles", &self.cycles),
             ("flash", &self.flash),
             ("fast_ram", &self.fast_ram),
             ("weights", &self.weights),

@@ -4,7 +4,8 @@ use super::model::{note_target, ModelArgs};
 use anyhow::Result;
 use cargo_kiln::plan;
 use clap::Args;
-use kiln_codegen::write_whole;
+use kiln_codegen::{import, model_name, read_file, write_whole};
+use kiln_tools::pareto::{front, picture};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -14,14 +15,19 @@ Shows the order of execution, the arena step by step with its lower bound, and t
 Examples:
   cargo kiln plan kws.tflite
   cargo kiln plan kws.tflite --optimize memory --input rows --svg .
-  cargo kiln plan kws.tflite --json | jq .arena_bytes";
+  cargo kiln plan kws.tflite --json | jq .arena_bytes
+  cargo kiln plan kws.tflite --pareto --target cortex-m4
+      RAM, predicted cycles and constants against each other, and the flags for each choice";
 
 #[derive(Args)]
 pub(crate) struct Arguments {
     /// Print JSON
     #[arg(long)]
     json: bool,
-    /// Also write pictures to this folder: the arena over time, and each pipeline
+    /// Instead, list what the model can be compiled to: RAM, predicted cycles and constants against each other, with the flags for each choice
+    #[arg(long)]
+    pareto: bool,
+    /// Also write pictures to this folder: the arena over time, and each pipeline; or the choices
     #[arg(long, value_name = "FOLDER")]
     svg: Option<PathBuf>,
     #[command(flatten)]
@@ -30,6 +36,9 @@ pub(crate) struct Arguments {
 
 impl Arguments {
     pub(super) fn run(self) -> Result<ExitCode> {
+        if self.pareto {
+            return self.pareto();
+        }
         let compiled = self.model.compile()?;
         note_target(&compiled.options);
         if let Some(folder) = self.svg {
@@ -40,6 +49,23 @@ impl Arguments {
         match self.json {
             true => sayln!("{:#}", plan::json(&compiled)),
             false => say!("{}", plan::text(&compiled)),
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn pareto(self) -> Result<ExitCode> {
+        let (model, options) = (&self.model.model, self.model.options()?);
+        note_target(&options);
+        let name = model_name(model);
+        let points = front(&import(&read_file(model)?, &name, &options)?, &options)?;
+        let target = options.target().name();
+        if let Some(folder) = self.svg {
+            let picture = picture(&format!("{name} for {target}"), &points);
+            write_whole(&folder.join(format!("{name}.pareto.svg")), &picture)?;
+        }
+        match self.json {
+            true => sayln!("{:#}", plan::pareto_json(&name, target, &points)),
+            false => say!("{}", plan::pareto_text(&name, target, &points)),
         }
         Ok(ExitCode::SUCCESS)
     }

@@ -37,6 +37,7 @@ pub fn json(compiled: &Compiled) -> Value {
                 .collect();
             json!({
                 "arena_bytes": a.arena_bytes, "state_bytes": a.state_bytes, "calls": a.calls,
+                "cycles": a.predicted.cycles, "steps_without_prediction": a.predicted.unknown,
                 "kept": a.kept, "pipelines": pipelines,
             })
         })

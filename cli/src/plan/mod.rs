@@ -1,9 +1,11 @@
 //! `cargo kiln plan`: the schedule, the arena step by step, and what else was tried.
 
 mod json;
+mod pareto;
 mod text;
 
 pub use json::json;
+pub use pareto::{pareto_json, pareto_text};
 pub use text::{in_front, schedule_text, summary, text};
 
 use kiln_codegen::Compiled;

@@ -238,12 +238,16 @@ fn alternatives(out: &mut String, tried: &[Alternative]) -> std::fmt::Result {
     }
     let mut tried: Vec<&Alternative> = tried.iter().collect();
     tried.sort_by_key(|a| (a.arena_bytes + a.state_bytes, a.calls));
-    writeln!(out, "\nalternatives\n   arena B  state B  kernel calls  pipelines (steps)")?;
+    writeln!(out, "\nalternatives\n   arena B  state B  kernel calls  predicted cycles  pipelines (steps)")?;
     for a in tried {
         let mark = if a.kept { '>' } else { ' ' };
         let pipelines: Vec<String> = a.pipelines.iter().map(|&(first, count)| range(first, count)).collect();
         let pipelines = if pipelines.is_empty() { "none".into() } else { pipelines.join(", ") };
-        writeln!(out, "{mark} {:>8} {:>8} {:>13}  {pipelines}", a.arena_bytes, a.state_bytes, a.calls)?;
+        writeln!(
+            out,
+            "{mark} {:>8} {:>8} {:>13} {:>17}  {pipelines}",
+            a.arena_bytes, a.state_bytes, a.calls, a.predicted.cycles
+        )?;
     }
     writeln!(out, "\n> kept")
 }

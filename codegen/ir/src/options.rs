@@ -3,6 +3,7 @@
 use crate::error::{Error, Problem};
 use crate::source::Source;
 use crate::{Isa, Target, UnknownTarget};
+use kiln_kernel_table::Core;
 
 /// The names that users write for the values of an option.
 macro_rules! names {
@@ -41,7 +42,7 @@ pub enum Optimize {
     /// Least flash. The schedule is that of [`Optimize::Speed`]; the crate's own build decides how rustc optimises.
     Size,
     /// Least RAM: layers take turns row by row if that needs less, at the price of one kernel call for each row. With a RAM budget,
-    /// the schedule with the fewest calls that fits.
+    /// the schedule with the fewest predicted cycles that fits.
     Memory,
 }
 
@@ -236,8 +237,10 @@ pub struct Options {
     pub optimize: Optimize,
     /// Budget for constants (weights, biases, multipliers, tables) in bytes.
     pub flash: Option<usize>,
-    /// Budget for arena and state in bytes. Of the schedules that fit, the one with the fewest kernel calls is taken.
+    /// Budget for arena and state in bytes. Of the schedules that fit, the one with the fewest predicted cycles is taken.
     pub ram: Option<usize>,
+    /// Budget for the predicted cycles of an inference. Of the schedules that take no more, the one with the least RAM is taken.
+    pub cycles: Option<u64>,
     /// Bytes of fast memory: an arena of at most that many holds the values with the most accesses, another one the rest.
     pub fast_ram: Option<usize>,
     /// How flash holds weights of few bits. By default they are widened; with [`Optimize::Size`], a layer is packed if that saves a kilobyte; and all are packed if the budget `flash` is missed otherwise.
@@ -280,11 +283,12 @@ pub struct Options {
 
 impl Options {
     /// Every option that a user sets by name.
-    pub const NAMES: [&'static str; 22] = [
+    pub const NAMES: [&'static str; 23] = [
         "name",
         "optimize",
         "flash",
         "ram",
+        "cycles",
         "fast_ram",
         "weights",
         "weights_section",
@@ -326,9 +330,19 @@ impl Options {
     /// Refuses options that do not go together.
     ///
     /// # Errors
-    /// [`Error::Options`] for `cores` where there are no cores to share steps, or no steps to share; and for a `source` that is not an input from above to below.
+    /// [`Error::Options`] for `cycles` where none are predicted, for `cores` where there are no cores to share steps, or no steps to share; and for a `source` that is not an input from above to below.
     pub fn check(&self) -> Result<(), Error> {
         self.check_source()?;
+        if self.cycles.is_some() && matches!(self.target().core(), Core::Host) {
+            return Err(Error::Options(Problem {
+                place: "option `cycles`".into(),
+                what: format!(
+                    "cycles are predicted for microcontrollers, not for `{}`",
+                    self.target().name()
+                ),
+                help: "remove the option, or name the processor: target = \"cortex-m4\"".into(),
+            }));
+        }
         let refused = |what: &str, help: &str| {
             Err(Error::Options(Problem {
                 place: "option `cores`".into(),
@@ -397,6 +411,7 @@ impl Options {
             "optimize" => self.optimize = value.parse()?,
             "flash" => self.flash = Some(parse_bytes("flash", value)?),
             "ram" => self.ram = Some(parse_bytes("ram", value)?),
+            "cycles" => self.cycles = Some(parse_cycles(value)?),
             "fast_ram" => self.fast_ram = Some(parse_bytes("fast_ram", value)?),
             "weights" => self.weights = Some(value.parse()?),
             "weights_section" => self.weights_section = Some(value.into()),
@@ -457,6 +472,30 @@ fn parse_bytes(option: &str, text: &str) -> Result<usize, Error> {
     };
     let count: usize = digits.replace('_', "").parse().map_err(|_| wrong())?;
     count.checked_mul(factor).ok_or_else(wrong)
+}
+
+/// A number of cycles such as `5000000`, `5_000_000`, `500K` or `5M` (powers of 1000).
+fn parse_cycles(text: &str) -> Result<u64, Error> {
+    let wrong = || {
+        bad_option(
+            "cycles",
+            text,
+            "write cycles (5000000), or a multiple of a thousand or a million (500K, 5M, 1.5M)",
+        )
+    };
+    let digits = text.trim_end_matches(|c: char| !c.is_ascii_digit());
+    let zeros = match text[digits.len()..].trim() {
+        "" => 0,
+        "K" | "k" => 3,
+        "M" => 6,
+        _ => return Err(wrong()),
+    };
+    let digits = digits.replace('_', "");
+    let (whole, part) = digits.split_once('.').unwrap_or((&digits, ""));
+    let left =
+        u32::try_from(part.len()).ok().and_then(|len| u32::checked_sub(zeros, len)).ok_or_else(wrong)?;
+    let count: u64 = format!("{whole}{part}").parse().map_err(|_| wrong())?;
+    count.checked_mul(10u64.checked_pow(left).ok_or_else(wrong)?).ok_or_else(wrong)
 }
 
 /// A number of steps.

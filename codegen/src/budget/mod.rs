@@ -5,7 +5,7 @@ pub mod packed;
 
 use crate::ir::{DType, Op};
 use crate::search::{search, Found};
-use crate::{Compiled, Input, Io, Options};
+use crate::{Compiled, Input, Io, Optimize, Options};
 use kiln_ir::error::{Error, Problem};
 use memory::{held, Region, Row};
 
@@ -34,6 +34,7 @@ pub fn problems(compiled: &Compiled) -> Vec<Problem> {
             help: ways_out(compiled, budget),
         });
     }
+    problems.extend(over_cycles(compiled));
     let flash = compiled.program.constant_bytes();
     if let Some(budget) = compiled.options.flash.filter(|&b| flash > b) {
         let mut largest: Vec<_> = compiled.program.constants.iter().collect();
@@ -56,6 +57,34 @@ pub fn problems(compiled: &Compiled) -> Vec<Problem> {
         });
     }
     problems
+}
+
+/// Predicted cycles that exceed their budget: by how many, where they go, and what helps.
+fn over_cycles(compiled: &Compiled) -> Option<Problem> {
+    let budget = compiled.options.cycles?;
+    let predicted = compiled.alternatives.iter().find(|a| a.kept)?.predicted;
+    let excess = predicted.cycles.checked_sub(budget).filter(|&excess| excess > 0)?;
+    let mut most: Vec<(u64, usize)> =
+        compiled.program.chosen.iter().filter_map(|chosen| Some((chosen.cycles?, chosen.step))).collect();
+    most.sort_by_key(|&(cycles, step)| (std::cmp::Reverse(cycles), step));
+    let most: Vec<String> = most
+        .iter()
+        .take(3)
+        .map(|&(cycles, step)| format!("{:?} ({cycles})", memory::computed(compiled, step).1))
+        .collect();
+    let raise = "raise the budget, or make those layers smaller";
+    Some(Problem {
+        place: "cycles".into(),
+        what: format!(
+            "{} cycles are predicted for the fastest schedule, {excess} more than the budget of {budget}; most of them are for {}",
+            predicted.cycles,
+            list(&most)
+        ),
+        help: match compiled.options.optimize {
+            Optimize::Speed => raise.into(),
+            _ => format!("use optimize = \"speed\"; or {raise}"),
+        },
+    })
 }
 
 /// What is needed at least, and what holds it up.

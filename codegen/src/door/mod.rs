@@ -173,9 +173,12 @@ impl Build {
         optimize: Optimize;
         /// Most bytes of constants. More is an error of [`Build::compile`].
         flash: usize;
-        /// Most bytes of arena and state: the schedule with the fewest kernel calls that fits is taken. None that fits is an error of
+        /// Most bytes of arena and state: the schedule with the fewest predicted cycles that fits is taken. None that fits is an error of
         /// [`Build::compile`].
         ram: usize;
+        /// Most predicted cycles of an inference: the schedule with the least RAM that takes no more is kept. None that does is an error of
+        /// [`Build::compile`].
+        cycles: u64;
         /// Bytes of faster memory: an arena of at most that many holds the values with most accesses, another one the rest.
         fast_ram: usize;
         /// How flash holds weights of few bits: `i8` ones between −8 and 7, and floats that are numbers of half precision.

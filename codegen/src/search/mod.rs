@@ -3,6 +3,7 @@
 //! Whole tensors cost no call more than there are nodes; pipelines need less memory and one call per row. A dynamic program
 //! (`cuts`) finds the divisions of the nodes into pipelines and whole steps that are worth planning.
 
+mod cost;
 mod cuts;
 mod room;
 #[cfg(test)]
@@ -15,6 +16,8 @@ use crate::schedule::{with_pipelines, Feed, Flow, Schedule, Sharing};
 use crate::select::Kernels;
 use crate::{Input, Optimize, Options};
 use kiln_ir::error::{Error, Problem};
+
+pub use cost::Prediction;
 
 /// Most divisions that are scheduled and planned.
 const MOST_PLANNED: usize = 12;
@@ -46,19 +49,23 @@ pub struct Alternative {
     pub state_bytes: usize,
     /// Calls of kernels in an inference.
     pub calls: usize,
+    /// What an inference is predicted to take.
+    pub predicted: Prediction,
     /// Whether it was kept.
     pub kept: bool,
 }
 
 impl Alternative {
-    fn bytes(&self) -> usize {
+    /// Bytes of RAM.
+    pub fn bytes(&self) -> usize {
         self.arena_bytes + self.state_bytes
     }
 }
 
 /// Finds the schedule that the options ask for.
 ///
-/// With a RAM budget, the schedule with fewest calls that fits, and the smallest if none does.
+/// With a budget of RAM, the schedule with the fewest predicted cycles that fits, and the smallest if none does. With one of cycles, the smallest that
+/// fits, and the fastest if none does.
 ///
 /// # Errors
 /// [`Error::Options`] if the model cannot take its input as asked, [`Error::Unsupported`] if no arena is large enough.
@@ -75,22 +82,15 @@ pub fn search(graph: &Graph, options: &Options) -> Result<Found, Error> {
         }
     }
     let fits = |found: &Candidate| options.ram.is_none_or(|ram| found.about.bytes() <= ram);
-    let enough = options.optimize != Optimize::Memory && tried.list.iter().all(fits);
+    let enough =
+        options.optimize != Optimize::Memory && options.cycles.is_none() && tried.list.iter().all(fits);
     if !enough && options.input != Input::Sliding {
         let feed = if options.input == Input::Rows { Feed::Rows } else { Feed::Whole };
         for drafts in cuts::cuts(graph, &flow, feed).into_iter().take(MOST_PLANNED) {
             tried.add(&drafts)?;
         }
     }
-    let bytes = |c: &&mut Candidate| (c.about.bytes(), c.about.calls);
-    let calls = |c: &&mut Candidate| (c.about.calls, c.about.bytes());
-    let fastest = match options.optimize {
-        Optimize::Memory if options.ram.is_none() => None,
-        _ => tried.list.iter_mut().filter(|c| fits(c)).min_by_key(calls).map(|c| c.about.kept = true),
-    };
-    if fastest.is_none() {
-        tried.list.iter_mut().min_by_key(bytes).into_iter().for_each(|c| c.about.kept = true);
-    }
+    tried.keep();
     let mut alternatives: Vec<_> = tried.list.iter().map(|c| c.about.clone()).collect();
     let mut kernels = tried.kernels;
     let kept = tried.list.into_iter().find(|c| c.about.kept);
@@ -98,8 +98,11 @@ pub fn search(graph: &Graph, options: &Options) -> Result<Found, Error> {
         kept.ok_or_else(|| Error::internal("search", "nothing was planned"))?;
     if options.optimize == Optimize::Memory && options.cores() == 1 {
         (schedule, plan) = room::use_room(graph, options, &mut kernels, schedule, plan)?;
-        // It may have become smaller by chance.
-        alternatives.iter_mut().filter(|a| a.kept).for_each(|a| a.arena_bytes = plan.arena_bytes);
+        // It may have become smaller by chance, and takes fewer cycles.
+        let predicted = cost::predict(graph, options, &mut kernels, &schedule);
+        alternatives.iter_mut().filter(|a| a.kept).for_each(|a| {
+            (a.arena_bytes, a.predicted) = (plan.arena_bytes, predicted);
+        });
     }
     let plan = match options.fast_ram {
         Some(capacity) => {
@@ -135,6 +138,27 @@ struct Tried<'g> {
 }
 
 impl Tried<'_> {
+    /// Marks the one that the options ask for.
+    fn keep(&mut self) {
+        let Options { optimize, ram, cycles, .. } = *self.options;
+        let fits = |about: &Alternative| ram.is_none_or(|ram| about.bytes() <= ram);
+        let in_time = |about: &Alternative| cycles.is_none_or(|most| about.predicted.cycles <= most);
+        let one_fits = self.list.iter().any(|c| fits(&c.about));
+        let one_in_time = self.list.iter().any(|c| fits(&c.about) && in_time(&c.about));
+        // The smallest that is fast enough, or the fastest that is small enough.
+        let smallest = match cycles {
+            Some(_) => one_in_time || !one_fits,
+            None => !one_fits || optimize == Optimize::Memory && ram.is_none(),
+        };
+        let rank = |about: &Alternative| match smallest {
+            true => (about.bytes() as u64, about.predicted, about.calls),
+            false => (about.predicted.cycles, about.predicted, about.bytes()),
+        };
+        let left = self.list.iter_mut().map(|c| &mut c.about);
+        let left = left.filter(|a| (!one_fits || fits(a)) && (!one_in_time || in_time(a)));
+        left.min_by_key(|about| rank(about)).into_iter().for_each(|about| about.kept = true);
+    }
+
     fn add(&mut self, drafts: &[Draft]) -> Result<(), Error> {
         let mut schedule = with_pipelines(self.graph, drafts);
         let (graph, options) = (self.graph, self.options);
@@ -169,6 +193,7 @@ impl Tried<'_> {
             arena_bytes: plan.arena_bytes,
             state_bytes: plan.state_bytes,
             calls: schedule.bands().count(),
+            predicted: cost::predict(graph, options, kernels, &schedule),
             kept: false,
         };
         if self.list.iter().all(|c| c.about != about) {

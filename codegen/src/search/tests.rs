@@ -32,20 +32,22 @@ fn options(optimize: Optimize, ram: Option<usize>) -> Options {
 
 /// Searches, and asserts that exactly one alternative was kept and that it is what was found.
 fn found(graph: &Graph, options: &Options) -> (Found, Alternative) {
-    let found = search(graph, options).unwrap();
+    let mut found = search(graph, options).unwrap();
     let kept: Vec<Alternative> = found.alternatives.iter().filter(|a| a.kept).cloned().collect();
     assert_eq!(kept.len(), 1, "{:#?}", found.alternatives);
-    assert_eq!(kept[0], Alternative { kept: true, ..about(&found.schedule, &found.plan) });
+    let predicted = cost::predict(graph, options, &mut found.kernels, &found.schedule);
+    assert_eq!(kept[0], Alternative { kept: true, ..about(predicted, &found.schedule, &found.plan) });
     (found, kept[0].clone())
 }
 
 /// What an alternative says about a schedule and its plan.
-fn about(schedule: &Schedule, plan: &Plan) -> Alternative {
+fn about(predicted: Prediction, schedule: &Schedule, plan: &Plan) -> Alternative {
     Alternative {
         pipelines: schedule.pipelines.iter().map(|p| (p.steps.start, p.steps.len())).collect(),
         arena_bytes: plan.arena_bytes,
         state_bytes: plan.state_bytes,
         calls: schedule.bands().count(),
+        predicted,
         kept: false,
     }
 }
@@ -92,6 +94,41 @@ fn a_budget_keeps_the_fewest_calls_that_fit() {
         }
     }
     assert!(kept.len() > 2, "{kept:?}: schedules between the fastest and the smallest are kept too");
+}
+
+#[test]
+fn a_budget_of_cycles_keeps_the_smallest_that_is_fast_enough() {
+    let graph = wide();
+    let cycles =
+        |most| Options { cycles: Some(most), target: Some(crate::Target::CortexMDsp), ..Options::default() };
+    let tried = search(&graph, &cycles(u64::MAX)).unwrap().alternatives;
+    let mut kept = std::collections::BTreeSet::new();
+    for limit in &tried {
+        let most = limit.predicted.cycles;
+        let (_, alternative) = found(&graph, &cycles(most));
+        assert!(alternative.predicted.cycles <= most);
+        let fit = tried.iter().filter(|a| a.predicted.cycles <= most);
+        assert_eq!(Some(alternative.bytes()), fit.map(Alternative::bytes).min(), "within {most}");
+        kept.insert(alternative.bytes());
+    }
+    assert!(kept.len() > 2, "{kept:?}");
+    let fewest = tried.iter().map(|a| a.predicted.cycles).min().unwrap();
+    let (_, fastest) = found(&graph, &cycles(fewest - 1));
+    assert_eq!(fastest.predicted.cycles, fewest, "the fastest, where none is fast enough");
+    match compile_graph(graph.clone(), &cycles(fewest - 1)) {
+        Err(Error::OverBudget(problems)) => {
+            let said =
+                format!("{fewest} cycles are predicted for the fastest schedule, 1 more than the budget");
+            assert!(problems[0].place == "cycles" && problems[0].what.starts_with(&said), "{problems:#?}");
+        }
+        other => panic!("{other:#?}"),
+    }
+    // Of RAM and cycles together, RAM comes first: what does not fit cannot run.
+    let both = Options { ram: Some(fastest.bytes() - 1), ..cycles(fewest) };
+    let (_, kept) = found(&graph, &both);
+    assert!(kept.bytes() < fastest.bytes() && kept.predicted.cycles > fewest);
+    let host = Options { target: Some(crate::Target::Vectors), ..cycles(fewest) };
+    assert!(compile_graph(graph, &host).unwrap_err().to_string().contains("predicted for microcontrollers"));
 }
 
 #[test]
@@ -202,7 +239,8 @@ fn all_that_is_tried_is_sound() {
             }
             for Candidate { schedule, plan, about: said } in &tried.list {
                 let what = format!("seed {seed}, {feed:?}: {said:?}\n{graph}");
-                assert_eq!(*said, about(schedule, plan), "{what}");
+                let predicted = cost::predict(&graph, &Options::default(), &mut Kernels::default(), schedule);
+                assert_eq!(*said, about(predicted, schedule, plan), "{what}");
                 schedule::check(&graph, schedule).unwrap_or_else(|e| panic!("{what}: {e:#?}"));
                 plan::check(&graph, schedule, plan).unwrap_or_else(|e| panic!("{what}: {e:#?}"));
             }

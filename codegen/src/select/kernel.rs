@@ -206,6 +206,12 @@ impl<'g> Asked<'g> {
         Asked { graph, id, node, options, whole, packing, winograd: false, roomy, fits }
     }
 
+    /// Products of a kernel that computes so many pixels at a time: what is left of a call counts as a whole tile. In a pipeline rows come alone.
+    pub(super) fn in_tiles(&self, products: usize, (rows, pixels): (usize, usize), at_once: usize) -> usize {
+        let together = if self.whole { rows * pixels } else { pixels };
+        (products / together.max(1)).saturating_mul(together.next_multiple_of(at_once))
+    }
+
     /// The node as a layer of int8 with known weights.
     pub(super) fn layer(&self) -> Option<Rc<Layer>> {
         self.fits.borrow_mut().layer(self.id, || Layer::of(self.graph, self.node))

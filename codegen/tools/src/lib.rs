@@ -2,6 +2,7 @@
 //! ([`quantize`]), and writing ONNX files ([`write`](mod@write)).
 
 pub mod advice;
+pub mod pareto;
 pub mod quantize;
 pub mod report;
 pub mod write;

@@ -10,6 +10,7 @@ use kiln_codegen::ir::{DType, Op};
 use kiln_codegen::schedule::StepKind;
 use kiln_codegen::{compile, import, Compiled, Error, Optimize, Options, Target};
 use kiln_tools::advice::{advise, Advice, Topic};
+use kiln_tools::pareto::{front, Point};
 use kiln_tools::report::certificate::certificate;
 use kiln_tools::report::kernels::{kernels, Requantisation};
 use std::collections::BTreeSet;
@@ -139,4 +140,50 @@ fn dilated_convolutions_are_slow() {
     let topics = |model: &str| advice_on(model).iter().map(|piece| piece.topic).collect::<Vec<_>>();
     assert!(topics("op_conv2d_dilated_int8").contains(&Topic::Kernel));
     assert!(!topics("op_conv2d_same_int8").contains(&Topic::Kernel));
+}
+
+#[test]
+fn nothing_is_better_than_a_point_of_the_front() {
+    let (mut several, mut spends) = (0, 0);
+    for path in models() {
+        let bytes = std::fs::read(&path).unwrap();
+        let about = path.display();
+        for target in [Target::CortexMDsp, Target::Rv32] {
+            let whole = options(Optimize::Speed, target);
+            let Ok(graph) = import(&bytes, "model", &whole) else { continue };
+            let points = match front(&graph, &whole) {
+                Ok(points) => points,
+                Err(Error::Unsupported(_)) => continue,
+                Err(error) => panic!("{about}: {error}"),
+            };
+            let costs = |point: &Point| [point.ram_bytes as u64, point.cycles, point.constant_bytes as u64];
+            for (index, point) in points.iter().enumerate() {
+                let beaten = |(other, by): (usize, &Point)| {
+                    other != index && costs(by).iter().zip(costs(point)).all(|(by, cost)| *by <= cost)
+                };
+                assert!(!points.iter().enumerate().any(beaten), "{about}: {points:#?}");
+                // Its options give what it says.
+                let mut options = whole.clone();
+                for (name, value) in &point.options {
+                    options.set(name, value).unwrap();
+                }
+                let compiled = kiln_codegen::compile_graph(graph.clone(), &options).unwrap();
+                let kept = compiled.alternatives.iter().find(|tried| tried.kept).unwrap();
+                let found =
+                    [kept.bytes() as u64, kept.predicted.cycles, compiled.program.constant_bytes() as u64];
+                assert_eq!(found, costs(point), "{about}: {point:?}");
+            }
+            several += usize::from(points.len() > 1);
+            let flash: BTreeSet<usize> = points.iter().map(|point| point.constant_bytes).collect();
+            spends += usize::from(flash.len() > 1);
+            // A budget takes away what exceeds it, and nothing else.
+            let Some(smallest) = points.first().filter(|_| points.len() > 1) else { continue };
+            let most = points.iter().map(|point| point.ram_bytes).max().unwrap_or(0);
+            let within = front(&graph, &Options { ram: Some(most - 1), ..whole.clone() }).unwrap();
+            assert!(within.iter().all(|point| point.ram_bytes < most), "{about}: {within:#?}");
+            assert!(within.iter().any(|point| costs(point) == costs(smallest)), "{about}: {within:#?}");
+        }
+    }
+    println!("{several} models have a choice, {spends} of flash");
+    assert!(several > 2);
 }

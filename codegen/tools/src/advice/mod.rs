@@ -91,11 +91,16 @@ pub fn advise(imported: &Graph, compiled: &Compiled) -> Vec<Advice> {
     all.extend(scaled::advise(compiled));
     let layers: u64 =
         compiled.graph.nodes().map(|(_, node)| cost::fast_layer(&compiled.graph, node, target)).sum();
+    // Whoever names a package and its parameters does not choose the operators that these features consist of.
+    all.retain(|advice| !advice.place.starts_with(ORIGIN));
     let mut all = merged(all);
     all.retain(|advice| advice.topic != Topic::Padding || advice.cycles >= layers / LEAST);
     all.sort_by(|a, b| (b.cycles, b.bytes, a.topic, &a.place).cmp(&(a.cycles, a.bytes, b.topic, &b.place)));
     all
 }
+
+/// How the origin of an operator begins that the option `features` puts in front of a model.
+const ORIGIN: &str = "features ";
 
 /// Padding that costs less than one in so many cycles of the layers is not worth a word.
 const LEAST: u64 = 500;

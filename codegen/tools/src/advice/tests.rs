@@ -113,6 +113,10 @@ fn a_float_island() {
     let islands: Vec<_> = found.iter().filter(|advice| advice.topic == Topic::Float).collect();
     assert_eq!(islands.len(), 1, "{found:?}");
     assert!(islands[0].what.starts_with("2 float ops (mul, tanh)"), "{found:?}");
+    // Who names a package does not choose the operators of its features.
+    let features = after.replace("2 TANH", "features log").replace("3 MUL", "features scale");
+    let found = advice(&conv(4, PER_CHANNEL, "[3, 3]", "-128..=127", 6, &features));
+    assert!(!topics(&found).contains(&Topic::Float), "{found:?}");
 }
 
 #[test]

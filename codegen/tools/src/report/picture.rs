@@ -35,7 +35,7 @@ pub fn arena(compiled: &Compiled) -> String {
 /// Width and height of what was drawn.
 type Size = (usize, usize);
 
-fn svg(draw: impl Fn(&mut String) -> Result<Size, fmt::Error>) -> String {
+pub(crate) fn svg(draw: impl Fn(&mut String) -> Result<Size, fmt::Error>) -> String {
     let mut body = String::new();
     // Writing to a string cannot fail.
     let (width, height) = draw(&mut body).unwrap_or_default();
@@ -218,7 +218,7 @@ fn last_part(name: &str) -> &str {
     name.rsplit('/').find(|part| !part.is_empty()).unwrap_or(name)
 }
 
-fn escape(text: &str) -> String {
+pub(crate) fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {

@@ -176,7 +176,10 @@ impl Kernel {
         };
         let filters = asked.graph.ty(asked.node.result).shape.last();
         let (id, products) = match self {
-            Kernel::Tiled(shape, ..) => (KernelId::Conv2dI8Dsp, products(shape.out_c, 4)),
+            Kernel::Tiled(shape, ..) => {
+                let products = products(shape.out_c, 4);
+                (KernelId::Conv2dI8Dsp, asked.in_tiles(products, (shape.out_h, shape.out_w), 2))
+            }
             Kernel::Winograd(shape, _) => {
                 (KernelId::Conv2dI8DspWinograd, winograd::products(shape, conv::TILES, conv::TRANSFORMATION))
             }

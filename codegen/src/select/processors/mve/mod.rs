@@ -182,6 +182,10 @@ impl Kernel {
             Kernel::Quantize(..) => (KernelId::QuantizeF32I8Mve, 1),
         };
         let products = (macs / filters).saturating_mul(filters.next_multiple_of(at_once));
+        let products = match self {
+            Kernel::Tiled(shape, ..) => asked.in_tiles(products, (shape.out_h, shape.out_w), 2),
+            _ => products,
+        };
         kernel::cycles(id, core, products, results).unwrap_or(u64::MAX)
     }
 }

@@ -130,11 +130,8 @@ impl Way {
     fn work(self, asked: &Asked<'_>) -> (KernelId, usize) {
         let result = &asked.graph.ty(asked.node.result).shape;
         let products = kiln_ir::macs(asked.graph, asked.node) as usize;
-        // A pair of one pixel is computed as one of two. In a pipeline rows come alone. (So they do where a long filter's result lies over its operand, which is not counted.)
-        let in_pairs = |rows: usize, pixels: usize| {
-            let together = if asked.whole { rows * pixels } else { pixels };
-            products / together.max(1) * together.next_multiple_of(2)
-        };
+        // Where a long filter's result lies over its operand, rows come alone, too. That is not counted.
+        let in_pairs = |rows: usize, pixels: usize| asked.in_tiles(products, (rows, pixels), 2);
         match self {
             Way::Conv(shape, Pixels::Pairs) => {
                 (KernelId::Conv2dI8V6mPairs, in_pairs(shape.out_h, shape.out_w))
