@@ -591,7 +591,7 @@ fn filters_that_are_waves_are_transforms() {
     assert_calls(&graph, &case, "spectrum_f32", 5);
 }
 
-/// Banks of filters whose weights stand in runs: of rows, of pixels, with a bias and a range.
+/// Banks of filters whose weights stand in runs: of rows, of pixels, with a bias and a range; those that make frames of a signal.
 #[test]
 fn filter_banks_are_sparse() {
     let triangles = |count: usize, channels: usize| {
@@ -606,23 +606,27 @@ fn filter_banks_are_sparse() {
         "graph \"banks\" {{
            input %rows: f32[3,65]
            input %image: f32[1,4,2,80]
+           input %signal: f32[1,100,1,1]
            const %w: f32[7,65] = [{rows}]
            const %v: f32[6,1,1,80] = [{pixels}]
+           const %frames: f32[40,40,1,1] = [{frames}]
            const %bias: f32[6] = [0.5, -0.5, 0.25, 1.0, -100.0, 0.0]
            %a: f32[3,7] = dense(%rows, %w) {{rescale = real, clamp = -inf..=inf}}
            %b: f32[1,4,2,6] = conv2d(%image, %v, %bias) {{window = [1, 1] stride [1, 1], groups = 1, rescale = real, clamp = 0.0..=6.0}}
            %c: f32[1,4,2,6] = mul(%b, %b) {{rescale = real, clamp = -inf..=inf}}
            %padded: f32[1,5,3,6] = conv2d(%image, %v, %bias) {{window = [1, 1] stride [1, 1] pad [0, 1, 0, 1], groups = 1, rescale = real, clamp = -inf..=inf}}
-           return %a, %c, %padded
+           %d: f32[1,4,1,40] = conv2d(%signal, %frames) {{window = [40, 1] stride [20, 1], groups = 1, rescale = real, clamp = -inf..=inf}}
+           return %a, %c, %padded, %d
          }}",
         rows = triangles(7, 65),
         pixels = triangles(6, 80),
+        frames = (0..1600).map(|at| if at % 41 == 0 { "1.0" } else { "0.0" }).collect::<Vec<_>>().join(", "),
     ))
     .unwrap();
     let mut random = Random(6);
-    let case = [195, 640].map(|count| {
+    let case = [195, 640, 100].map(|count| {
         let numbers: Vec<f32> = random.many(count, 16).into_iter().map(|v| v as f32 / 8192.0).collect();
         Data::from_f32(&numbers)
     });
-    assert_calls(&graph, &case, "banded_f32", 2);
+    assert_calls(&graph, &case, "banded_f32", 3);
 }

@@ -3,7 +3,7 @@
 use super::graph::Frames;
 use super::keys::problem;
 use super::tflm::{self, Tflm};
-use super::{Features, Keys, Like};
+use super::{Features, Keys};
 use kiln_ir::error::{Error, Problem};
 use kiln_ir::{DType, Graph, Op, Rounding, Shape, Type, ValueId};
 
@@ -46,9 +46,8 @@ impl Features {
     /// Puts the features in front of a model, whose only input has as many of them for each of several frames. It is \[1, samples, 1, 1\] then: those of all frames, or behind TensorFlow Lite Micro's front end the new ones.
     ///
     /// # Errors
-    /// [`Error::Options`] where the input is none of frames, or features change each frame before its window.
+    /// [`Error::Options`] where the input is none of frames.
     pub fn in_front_of(&self, graph: &mut Graph) -> Result<(), Error> {
-        self.check_stream()?;
         let &[input] = &graph.inputs[..] else {
             let what = format!("the model has {} inputs", graph.inputs.len());
             return Err(refused(
@@ -133,22 +132,6 @@ impl Features {
                 let ty = flat(frames * self.count());
                 graph.add_node(Op::Concat { axis: 0 }, &rows, "features", ty, "features")
             }
-        }
-    }
-
-    /// Refuses what a stream of samples does not have.
-    fn check_stream(&self) -> Result<(), Error> {
-        let per_frame = self.remove_dc || self.preemphasis > 0.0 && !self.takes_sample_before();
-        let help = "use kiln::features! and give the model its frames";
-        match () {
-            () if per_frame => Err(refused(
-                "it changes the samples of each frame before the window (remove_dc, preemphasis)",
-                help,
-            )),
-            () if self.energy && self.like == Like::Kaldi => {
-                Err(refused("the energy of samples is a feature", help))
-            }
-            () => Ok(()),
         }
     }
 

@@ -35,15 +35,7 @@ impl Features {
             DType::F32 => samples,
             _ => frame.cast(samples),
         };
-        let samples = match self.remove_dc {
-            true => frame.less_mean(samples),
-            false => samples,
-        };
-        let raw = samples;
-        let samples = match self.preemphasis > 0.0 {
-            true => self.emphasised(frame, samples),
-            false => samples,
-        };
+        let (raw, samples) = self.changed(frame, samples);
         let filters = self.mel.as_ref().map(|mel| mel.filters(self.rate, self.n_fft));
         // Of frequencies that no band has, nothing is computed.
         let of_spectrum = self.energy && self.like == Like::PythonSpeechFeatures;
@@ -75,6 +67,11 @@ impl Features {
         features
     }
 
+    /// Whether the samples of a frame are changed in front of the window, or their energy is a feature.
+    fn changes_frames(&self) -> bool {
+        self.remove_dc || self.preemphasis > 0.0 || self.energy && self.like == Like::Kaldi
+    }
+
     /// What an integer sample is multiplied by.
     fn scale(&self) -> f64 {
         match self.samples {
@@ -83,11 +80,57 @@ impl Features {
         }
     }
 
-    /// x(t) − c·x(t − 1), as long as the window.
-    fn emphasised(&self, frame: &mut Frames<'_>, samples: ValueId) -> ValueId {
-        if frame.hop.is_some() {
-            return frame.signal(samples, &[-self.preemphasis as f32, 1.0], 1, 1, "preemphasis");
+    /// The samples of a frame in front of pre-emphasis, and those of the window, or the signal that windows are of.
+    fn changed(&self, frame: &mut Frames<'_>, samples: ValueId) -> (ValueId, ValueId) {
+        match frame.hop {
+            Some(hop) if self.changes_frames() => self.changed_apart(frame, samples, hop),
+            Some(_) => (samples, samples),
+            None => {
+                let raw = if self.remove_dc { frame.less_mean(samples) } else { samples };
+                (raw, if self.preemphasis > 0.0 { self.emphasised(frame, raw) } else { raw })
+            }
         }
+    }
+
+    /// The same of frames of a signal: each sample of a frame is a filter of the signal.
+    fn changed_apart(&self, frame: &mut Frames<'_>, signal: ValueId, hop: usize) -> (ValueId, ValueId) {
+        let (length, emphasis) = (self.length(), self.emphasis());
+        // Behind pre-emphasis, the mean counts as much less as it is itself emphasised.
+        let less_mean = |frame: &mut Frames<'_>, x, part: f64| match self.remove_dc {
+            true => {
+                let mean = frame.signal(signal, &vec![(part / length as f64) as f32; length], 1, hop, "mean");
+                frame.like(Op::Sub { rescale: AddRescale::Real, clamp: Clamp::NO_FLOAT }, &[x, mean], x)
+            }
+            false => x,
+        };
+        if self.energy && self.like == Like::Kaldi {
+            let mut taken = vec![0.0; length * length];
+            taken.iter_mut().step_by(length + 1).for_each(|weight| *weight = 1.0);
+            let frames = frame.signal(signal, &taken, length, hop, "frames");
+            let raw = less_mean(frame, frames, 1.0);
+            return (raw, frame.layer(raw, &emphasis, self.win_length, "preemphasis"));
+        }
+        let frames = frame.signal(signal, &emphasis, self.win_length, hop, "frames");
+        let frames = less_mean(frame, frames, 1.0 - self.preemphasis);
+        (frames, frames)
+    }
+
+    /// What each sample of a window takes of a frame: x(t) − c·x(t − 1).
+    fn emphasis(&self) -> Vec<f32> {
+        let (length, before) = (self.length(), usize::from(self.takes_sample_before()));
+        let row = |t: usize| {
+            let mut row = vec![0.0; length];
+            // In front of the first sample of each frame stands that sample.
+            for (at, weight) in [(t + before, 1.0), ((t + before).saturating_sub(1), -self.preemphasis)] {
+                row.iter_mut().skip(at).take(1).for_each(|sum| *sum += weight);
+            }
+            row
+        };
+        (0..self.win_length).flat_map(row).map(|weight: f64| weight as f32).collect()
+    }
+
+    /// x(t) − c·x(t − 1) of the samples of a frame, as long as the window.
+    fn emphasised(&self, frame: &mut Frames<'_>, samples: ValueId) -> ValueId {
         let (at, before) = match self.takes_sample_before() {
             true => (frame.slice(samples, 1, self.win_length), frame.slice(samples, 0, self.win_length)),
             // In front of the first sample of each frame stands that sample.
@@ -107,8 +150,8 @@ impl Features {
         let scaled: Vec<f64> = self.window.iter().map(|w| w * self.scale()).collect();
         let waves = filters::waves(&scaled, self.n_fft, bins);
         let transform = match frame.hop {
-            Some(hop) => frame.signal(samples, &waves, 2 * count, hop, "transform"),
-            None => frame.layer(samples, &waves, 2 * count, "transform"),
+            Some(hop) if !self.changes_frames() => frame.signal(samples, &waves, 2 * count, hop, "transform"),
+            _ => frame.layer(samples, &waves, 2 * count, "transform"),
         };
         let squares = frame.unary(Unary::Square, transform);
         let (re, im) = (frame.slice(squares, 0, count), frame.slice(squares, count, count));
@@ -253,6 +296,9 @@ impl Frames<'_> {
     }
 
     fn sum(&mut self, x: ValueId) -> ValueId {
+        if self.hop.is_some() {
+            return self.layer(x, &vec![1.0; self.len(x)], 1, "sum");
+        }
         let axes = vec![self.lead.len()];
         let sum = Op::Reduce { function: Reduction::Sum, axes, rescale: Rescale::Real };
         self.node(sum, &[x], 1, "sum")
