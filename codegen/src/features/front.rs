@@ -5,11 +5,11 @@ use super::keys::problem;
 use super::tflm::{self, Tflm};
 use super::{Features, Keys};
 use kiln_ir::error::{Error, Problem};
-use kiln_ir::{DType, Graph, Op, Rounding, Shape, Type, ValueId};
+use kiln_ir::{DType, Data, Graph, Op, Rounding, Shape, Type, ValueId};
 
 /// Most frames of an input.
 const MOST_FRAMES: usize = 1 << 16;
-/// Most frames that one inference takes behind the front end of TensorFlow Lite Micro: each has operators of its own.
+/// Most frames that one inference takes behind features that remember something: each has operators of its own.
 const MOST_STEPS: usize = 16;
 
 impl Features {
@@ -43,7 +43,7 @@ impl Features {
         Features::of(&keys)
     }
 
-    /// Puts the features in front of a model, whose only input has as many of them for each of several frames. It is \[1, samples, 1, 1\] then: those of all frames, or behind TensorFlow Lite Micro's front end the new ones.
+    /// Puts the features in front of a model, whose only input has as many of them for each of several frames. It is \[1, samples, 1, 1\] then: those of all frames, or the new ones where features remember the frames before.
     ///
     /// # Errors
     /// [`Error::Options`] where the input is none of frames.
@@ -55,26 +55,36 @@ impl Features {
                 "leave the option out: features come in front of models with one input",
             ));
         };
+        if self.pcen.is_some() && self.deltas.is_some() {
+            return Err(refused("deltas of PCEN would remember frames, too", "use kiln::features!"));
+        }
         let wanted = graph.ty(input).clone();
         let (frames, turned) = self.frames(&wanted)?;
-        let samples = match &self.tflm {
-            Some(_) => {
-                check_steps(graph, frames)?;
+        let samples = match self.remembers() {
+            Some(what) => {
+                check_steps(graph, frames, what)?;
                 frames * self.hop
             }
-            None => (frames - 1) * self.hop + self.length(),
+            // Windows are inside of a stream: it has the frames beside them that deltas take, too.
+            None => (frames + 2 * self.delay() - 1) * self.hop + self.length(),
         };
         // The samples are the same value, under the name that it has: what read it reads the features in the end.
         let model = std::mem::take(&mut graph.order);
         graph.value_mut(input).ty = Type::plain(self.samples, &[1, samples, 1, 1]);
+        let signal = match self.remembers() {
+            Some(_) => self.continued(graph, input, frames),
+            None => input,
+        };
         let mut y = match &self.tflm {
             Some(tflm) => {
-                let features = self.steps(tflm, graph, input, frames);
+                let features = self.steps(tflm, graph, signal, frames);
                 tflm::converted(graph, features, &wanted)
             }
             None => {
-                let mut rows = Frames { graph, lead: vec![1, frames, 1], hop: Some(self.hop) };
-                self.of_samples(&mut rows, input)
+                let lead = vec![1, frames + 2 * self.delay(), 1];
+                let mut rows = Frames { graph, lead, hop: Some(self.hop) };
+                let features = self.of_samples(&mut rows, signal);
+                self.deltas.as_ref().map_or(features, |deltas| deltas.of_window(&mut rows, features))
             }
         };
         let dims = wanted.shape.dims();
@@ -102,19 +112,38 @@ impl Features {
         Ok(())
     }
 
-    /// The features of TensorFlow Lite Micro's front end, of the frames that new samples complete. What the next frames share with these is a state, and so is the estimate of noise. A stream begins behind silence.
-    fn steps(&self, tflm: &Tflm, graph: &mut Graph, samples: ValueId, frames: usize) -> ValueId {
-        let [fresh, held] = [frames * self.hop, self.length().saturating_sub(self.hop)];
-        let flat = |len| Type::plain(DType::I16, &[len]);
-        let mut signal = shaped(graph, samples, Op::Reshape {}, &[fresh]);
-        let slice = |begin| Op::Slice { begin: vec![begin], step: vec![1] };
-        if held > 0 {
-            let before = tflm::state(graph, "samples", DType::I16, held);
-            let op = Op::Concat { axis: 0 };
-            signal = graph.add_node(op, &[before, signal], "samples", flat(held + fresh), "features samples");
-            let after = graph.add_node(slice(fresh), &[signal], "samples", flat(held), "features samples");
-            tflm::keep(graph, before, after);
+    /// What goes on from frame to frame, so that a window that is computed anew would not have it.
+    fn remembers(&self) -> Option<&'static str> {
+        match (&self.tflm, &self.pcen) {
+            (Some(_), _) => Some("the front end of TensorFlow Lite Micro remembers the noise"),
+            (None, Some(_)) => Some("PCEN remembers the average of the frames before"),
+            (None, None) => None,
         }
+    }
+
+    /// New samples behind those that the first of their frames shares with the frames before, which are a state: \[1, samples, 1, 1\]. A stream begins behind silence.
+    fn continued(&self, graph: &mut Graph, samples: ValueId, frames: usize) -> ValueId {
+        let [fresh, held] = [frames * self.hop, self.length().saturating_sub(self.hop)];
+        if held == 0 {
+            return samples;
+        }
+        let of = |len| Type::plain(self.samples, &[1, len, 1, 1]);
+        let silence = Data::new(vec![0u8; held * self.samples.size()]);
+        let before = graph.add_state("samples", of(held), silence);
+        let op = Op::Concat { axis: 1 };
+        let signal = graph.add_node(op, &[before, samples], "samples", of(held + fresh), "features samples");
+        let slice = Op::Slice { begin: vec![0, fresh, 0, 0], step: vec![1; 4] };
+        let after = graph.add_node(slice, &[signal], "samples", of(held), "features samples");
+        tflm::keep(graph, before, after);
+        signal
+    }
+
+    /// The features of TensorFlow Lite Micro's front end, of the frames of a signal. The estimate of noise is a state.
+    fn steps(&self, tflm: &Tflm, graph: &mut Graph, signal: ValueId, frames: usize) -> ValueId {
+        let flat = |len| Type::plain(DType::I16, &[len]);
+        let all = graph.ty(signal).shape.numel();
+        let signal = shaped(graph, signal, Op::Reshape {}, &[all]);
+        let slice = |begin| Op::Slice { begin: vec![begin], step: vec![1] };
         let before = tflm.noise(graph);
         let mut noise = before;
         let mut rows = Vec::new();
@@ -153,10 +182,11 @@ impl Features {
     }
 }
 
-/// Refuses a network that would take all of its frames anew each time: the estimate of noise goes on from frame to frame.
-fn check_steps(graph: &Graph, frames: usize) -> Result<(), Error> {
+/// Refuses a network that would take all of its frames anew each time.
+fn check_steps(graph: &Graph, frames: usize, remembered: &str) -> Result<(), Error> {
     if frames > 1 && graph.states.is_empty() {
-        let what = format!("the model takes {frames} frames at once, and remembers nothing, but the front end of TensorFlow Lite Micro remembers the noise");
+        let what =
+            format!("the model takes {frames} frames at once, and remembers nothing, but {remembered}");
         return Err(refused(&what, "use kiln::features! and give the frames to the model, which may slide"));
     }
     if frames > MOST_STEPS {

@@ -24,7 +24,10 @@ impl Features {
             return graph;
         }
         let mut frames = Frames { graph: &mut graph, lead: vec![1], hop: None };
-        let features = self.of_samples(&mut frames, samples);
+        let mut features = self.of_samples(&mut frames, samples);
+        if let Some(deltas) = &self.deltas {
+            features = deltas.of_stream(&mut graph, features);
+        }
         graph.outputs.push(features);
         graph
     }
@@ -53,16 +56,19 @@ impl Features {
             let rows: Vec<&[f64]> = filters.iter().filter_map(|row| row.get(bins.clone())).collect();
             features = frame.dense(features, &rows, "mel");
         }
-        features = self.logarithms(frame, features);
+        features = match &self.pcen {
+            Some(pcen) => pcen.of_frames(frame, features),
+            None => self.logarithms(frame, features),
+        };
         if let Some(mel) = &self.mel {
             features = self.cepstrum(frame, features, mel);
         }
         if let Some(energy) = energy {
             // Of a cepstrum, it takes the place of the first coefficient.
             if self.mfcc.is_some() {
-                features = frame.slice(features, 1, self.count() - 1);
+                features = frame.slice(features, 1, self.own() - 1);
             }
-            features = frame.concat(&[energy, features], self.count());
+            features = frame.concat(&[energy, features], self.own());
         }
         features
     }
@@ -264,25 +270,50 @@ impl Frames<'_> {
         let weights = self.constant(&[filters, taps, 1, 1], weights, name);
         let (size, stride, dilation) = ([taps, 1], [step, 1], [1, 1]);
         let window = Window { size, stride, dilation, pad: Padding::default() };
-        self.add(convolution(window), &[x, weights], &dims, name)
+        self.add(convolution(window, 1), &[x, weights], &dims, name)
     }
 
-    fn unary(&mut self, function: Unary, x: ValueId) -> ValueId {
+    /// A sum over the rows of each feature, \[1, rows, 1, features\].
+    pub(super) fn along(&mut self, x: ValueId, taps: &[f64], name: &str) -> ValueId {
+        let (rows, count) = (self.graph.ty(x).shape.dims()[1], self.len(x));
+        let weights: Vec<f32> = (0..count).flat_map(|_| taps.iter().map(|&tap| tap as f32)).collect();
+        let weights = self.constant(&[count, taps.len(), 1, 1], &weights, name);
+        let (size, stride, dilation) = ([taps.len(), 1], [1, 1], [1, 1]);
+        let window = Window { size, stride, dilation, pad: Padding::default() };
+        let dims = [1, (rows + 1).saturating_sub(taps.len()), 1, count];
+        self.add(convolution(window, count), &[x, weights], &dims, name)
+    }
+
+    /// Features side by side, of as many rows.
+    pub(super) fn joined(&mut self, parts: &[ValueId]) -> ValueId {
+        let dims = parts.first().map(|&part| self.graph.ty(part).shape.dims().to_vec());
+        let mut dims = dims.unwrap_or_default();
+        if let Some(last) = dims.last_mut() {
+            *last = parts.iter().map(|&part| self.len(part)).sum();
+        }
+        self.add(Op::Concat { axis: dims.len().saturating_sub(1) }, parts, &dims, "concat")
+    }
+
+    pub(super) fn unary(&mut self, function: Unary, x: ValueId) -> ValueId {
         self.like(Op::Unary { function }, &[x], x)
     }
 
-    fn times(&mut self, x: ValueId, factor: f64) -> ValueId {
+    pub(super) fn times(&mut self, x: ValueId, factor: f64) -> ValueId {
         let factor = self.constant(&[1], &[factor as f32], "factor");
         self.like(Op::Mul { rescale: Rescale::Real, clamp: Clamp::NO_FLOAT }, &[x, factor], x)
     }
 
-    fn plus(&mut self, x: ValueId, offset: f64) -> ValueId {
+    pub(super) fn product(&mut self, x: ValueId, y: ValueId) -> ValueId {
+        self.like(Op::Mul { rescale: Rescale::Real, clamp: Clamp::NO_FLOAT }, &[x, y], x)
+    }
+
+    pub(super) fn plus(&mut self, x: ValueId, offset: f64) -> ValueId {
         let offset = self.constant(&[1], &[offset as f32], "offset");
         self.like(Op::Add { rescale: AddRescale::Real, clamp: Clamp::NO_FLOAT }, &[x, offset], x)
     }
 
     /// The natural logarithm of what is at least that floor.
-    fn log(&mut self, x: ValueId, floor: f64) -> ValueId {
+    pub(super) fn log(&mut self, x: ValueId, floor: f64) -> ValueId {
         let x = match floor {
             0.0 => x,
             floor => {
@@ -332,14 +363,14 @@ impl Frames<'_> {
             let weights = self.constant(&[rows, 1, 1, columns], weights, name);
             let (size, stride, dilation) = ([1, 1], [1, 1], [1, 1]);
             let window = Window { size, stride, dilation, pad: Padding::default() };
-            return self.node(convolution(window), &[x, weights], rows, name);
+            return self.node(convolution(window, 1), &[x, weights], rows, name);
         }
         let weights = self.constant(&[rows, columns], weights, name);
         self.node(Op::Dense { rescale: Rescale::Real, clamp: Clamp::NO_FLOAT }, &[x, weights], rows, name)
     }
 }
 
-fn convolution(window: Window) -> Op {
+fn convolution(window: Window, groups: usize) -> Op {
     let (rescale, clamp) = (Rescale::Real, Clamp::NO_FLOAT);
-    Op::Conv2d { window, groups: 1, rescale, clamp, layout: Default::default() }
+    Op::Conv2d { window, groups, rescale, clamp, layout: Default::default() }
 }

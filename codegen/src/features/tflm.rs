@@ -148,8 +148,10 @@ pub(super) fn of(keys: &Keys, like: Like, rate: usize) -> Result<Features, Error
         power: like.power(),
         mel: None,
         log: None,
+        pcen: None,
         mfcc: None,
         energy: false,
+        deltas: None,
         tflm: Some(tflm),
     })
 }
