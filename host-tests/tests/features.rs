@@ -164,7 +164,7 @@ fn costs_are_those_that_the_page_has() {
         let ram = compiled.plan.arena_bytes + compiled.program.state_bytes + 2 * features.length();
         (format!("`{}`", case.spec), vec![cycles, ram as f64, compiled.program.constant_bytes() as f64])
     };
-    let rows: Vec<_> = [0, 3, 4, 5, 6, 8].iter().map(cost).collect();
+    let rows: Vec<_> = [0, 3, 4, 5, 6, 8, 11, 14].iter().map(cost).collect();
     let two_digits = |value: &f64| {
         let unit = 10f64.powf(value.log10().floor() - 1.0);
         format!("{}", (value / unit).round() * unit)
