@@ -554,7 +554,7 @@ fn assert_calls(graph: &Graph, case: &[Data], kernel: &str, count: usize) {
     }
 }
 
-/// Spectrograms that a network writes as convolutions and matrix products, of whole signals, with padding, and of rows as they come.
+/// Spectrograms that a network writes as convolutions and matrix products, of whole signals, with padding, and of rows as they come; with a bias and a range, too.
 #[test]
 fn filters_that_are_waves_are_transforms() {
     let graph = Graph::parse(&format!(
@@ -572,8 +572,9 @@ fn filters_that_are_waves_are_transforms() {
            %e: f32[2,122] = dense(%hundreds, %long) {{rescale = real, clamp = -inf..=inf}}
            %f: f32[1,2,2,62] = conv2d(%picture, %odd) {{window = [5, 9] stride [1, 1], groups = 1, rescale = real, clamp = -inf..=inf}}
            %a: f32[1,1,21,66] = conv2d(%signal, %w) {{window = [1, 50] stride [1, 10] pad [0, 0, 25, 25], groups = 1, rescale = real, clamp = -inf..=inf}}
-           %b: f32[3,66] = dense(%rows, %m) {{rescale = real, clamp = -inf..=inf}}
-           %c: f32[1,5,1,66] = conv2d(%stream, %v) {{window = [64, 1] stride [9, 1], groups = 1, rescale = real, clamp = -inf..=inf}}
+           const %bias: f32[66] = splat 0.25
+           %b: f32[3,66] = dense(%rows, %m, %bias) {{rescale = real, clamp = 0.0..=inf}}
+           %c: f32[1,5,1,66] = conv2d(%stream, %v) {{window = [64, 1] stride [9, 1], groups = 1, rescale = real, clamp = -1.0..=1.0}}
            %d: f32[1,5,1,66] = mul(%c, %c) {{rescale = real, clamp = -inf..=inf}}
            return %a, %b, %d, %e, %f
          }}",
