@@ -2,14 +2,14 @@
 
 use super::graph::Frames;
 use super::keys::problem;
-use super::tflm::{self, Tflm};
+use super::tflm;
 use super::{Features, Keys, Like};
 use kiln_ir::error::{Error, Problem};
 use kiln_ir::{DType, Graph, Op, Rounding, Shape, Type, ValueId};
 
 /// Most frames of an input.
 const MOST_FRAMES: usize = 1 << 16;
-/// Most frames that one inference takes behind the front end of TensorFlow Lite Micro: each has operators of its own.
+/// Most frames of integers that one inference takes: each has operators of its own.
 const MOST_STEPS: usize = 16;
 
 impl Features {
@@ -58,21 +58,34 @@ impl Features {
         };
         let wanted = graph.ty(input).clone();
         let (frames, turned) = self.frames(&wanted)?;
-        let samples = match &self.tflm {
-            Some(_) => {
-                check_steps(graph, frames)?;
-                frames * self.hop
-            }
-            None => (frames - 1) * self.hop + self.length(),
+        // In fixed point, each frame has operators of its own. A model that remembers takes new samples only.
+        let remembers = self.tflm.is_some() || self.fixed && !graph.states.is_empty();
+        if self.fixed {
+            check_steps(graph, self, frames)?;
+        }
+        let samples = match remembers {
+            true => frames * self.hop,
+            false => (frames - 1) * self.hop + self.length(),
         };
         // The samples are the same value, under the name that it has: what read it reads the features in the end.
         let model = std::mem::take(&mut graph.order);
         graph.value_mut(input).ty = Type::plain(self.samples, &[1, samples, 1, 1]);
         let mut y = match &self.tflm {
             Some(tflm) => {
-                let features = self.steps(tflm, graph, input, frames);
+                let before = tflm.noise(graph);
+                let mut noise = before;
+                let features = self.steps(graph, input, frames, remembers, |graph, window| {
+                    let (features, after) = tflm.frame(graph, window, noise);
+                    noise = after;
+                    features
+                });
+                tflm::keep(graph, before, noise);
                 tflm::converted(graph, features, &wanted)
             }
+            None if self.fixed => self.steps(graph, input, frames, remembers, |graph, window| {
+                let features = self.in_fixed_point(graph, window);
+                shaped(graph, features, Op::Reshape {}, &[self.count()])
+            }),
             None => {
                 let mut rows = Frames { graph, lead: vec![1, frames, 1], hop: Some(self.hop) };
                 self.of_samples(&mut rows, input)
@@ -103,9 +116,17 @@ impl Features {
         Ok(())
     }
 
-    /// The features of TensorFlow Lite Micro's front end, of the frames that new samples complete. What the next frames share with these is a state, and so is the estimate of noise. A stream begins behind silence.
-    fn steps(&self, tflm: &Tflm, graph: &mut Graph, samples: ValueId, frames: usize) -> ValueId {
-        let [fresh, held] = [frames * self.hop, self.length().saturating_sub(self.hop)];
+    /// The features of each of some frames, one after the other. If only samples come that complete new frames, what the next frames share with these is a state; a stream begins behind silence.
+    fn steps(
+        &self,
+        graph: &mut Graph,
+        samples: ValueId,
+        frames: usize,
+        remembers: bool,
+        mut step: impl FnMut(&mut Graph, ValueId) -> ValueId,
+    ) -> ValueId {
+        let fresh = graph.ty(samples).shape.dims().iter().product();
+        let held = if remembers { self.length().saturating_sub(self.hop) } else { 0 };
         let flat = |len| Type::plain(DType::I16, &[len]);
         let mut signal = shaped(graph, samples, Op::Reshape {}, &[fresh]);
         let slice = |begin| Op::Slice { begin: vec![begin], step: vec![1] };
@@ -116,21 +137,17 @@ impl Features {
             let after = graph.add_node(slice(fresh), &[signal], "samples", flat(held), "features samples");
             tflm::keep(graph, before, after);
         }
-        let before = tflm.noise(graph);
-        let mut noise = before;
         let mut rows = Vec::new();
         for frame in 0..frames {
             let ty = flat(self.length());
             let window = graph.add_node(slice(frame * self.hop), &[signal], "frame", ty, "features frame");
-            let (features, after) = tflm.frame(graph, window, noise);
-            rows.push(features);
-            noise = after;
+            rows.push(step(graph, window));
         }
-        tflm::keep(graph, before, noise);
         match rows[..] {
             [only] => only,
             _ => {
-                let ty = flat(frames * self.count());
+                let dtype = rows.first().map_or(DType::F32, |&row| graph.ty(row).dtype);
+                let ty = Type::plain(dtype, &[frames * self.count()]);
                 graph.add_node(Op::Concat { axis: 0 }, &rows, "features", ty, "features")
             }
         }
@@ -139,6 +156,9 @@ impl Features {
     /// Refuses what a stream of samples does not have.
     fn check_stream(&self) -> Result<(), Error> {
         let per_frame = self.remove_dc || self.preemphasis > 0.0 && !self.takes_sample_before();
+        if self.fixed {
+            return Ok(());
+        }
         let help = "use kiln::features! and give the model its frames";
         match () {
             () if per_frame => Err(refused(
@@ -170,15 +190,18 @@ impl Features {
     }
 }
 
-/// Refuses a network that would take all of its frames anew each time: the estimate of noise goes on from frame to frame.
-fn check_steps(graph: &Graph, frames: usize) -> Result<(), Error> {
-    if frames > 1 && graph.states.is_empty() {
+/// Refuses a network that would take all of its frames anew each time where the estimate of noise goes on from frame to frame, and one with too many frames.
+fn check_steps(graph: &Graph, features: &Features, frames: usize) -> Result<(), Error> {
+    if features.tflm.is_some() && frames > 1 && graph.states.is_empty() {
         let what = format!("the model takes {frames} frames at once, and remembers nothing, but the front end of TensorFlow Lite Micro remembers the noise");
         return Err(refused(&what, "use kiln::features! and give the frames to the model, which may slide"));
     }
     if frames > MOST_STEPS {
         let what = format!("the model takes {frames} new frames in each inference");
-        return Err(refused(&what, &format!("they are at most {MOST_STEPS}: use kiln::features!")));
+        return Err(refused(
+            &what,
+            &format!("in integers they are at most {MOST_STEPS}: use kiln::features!, and give the frames to the model, which may slide"),
+        ));
     }
     Ok(())
 }

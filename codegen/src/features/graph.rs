@@ -23,6 +23,12 @@ impl Features {
             graph.outputs.push(features);
             return graph;
         }
+        if self.fixed {
+            let flat = shaped(&mut graph, samples, Op::Reshape {}, &[self.length()]);
+            let features = self.in_fixed_point(&mut graph, flat);
+            graph.outputs.push(features);
+            return graph;
+        }
         let mut frames = Frames { graph: &mut graph, lead: vec![1], hop: None };
         let features = self.of_samples(&mut frames, samples);
         graph.outputs.push(features);
@@ -61,7 +67,17 @@ impl Features {
             let rows: Vec<&[f64]> = filters.iter().filter_map(|row| row.get(bins.clone())).collect();
             features = frame.dense(features, &rows, "mel");
         }
-        features = self.logarithms(frame, features);
+        self.of_bands(frame, features, energy)
+    }
+
+    /// What is computed of bands or frequencies, and of the logarithm of a frame's energy.
+    pub(super) fn of_bands(
+        &self,
+        frame: &mut Frames<'_>,
+        bands: ValueId,
+        energy: Option<ValueId>,
+    ) -> ValueId {
+        let mut features = self.logarithms(frame, bands);
         if let Some(mel) = &self.mel {
             features = self.cepstrum(frame, features, mel);
         }
@@ -76,7 +92,7 @@ impl Features {
     }
 
     /// What an integer sample is multiplied by.
-    fn scale(&self) -> f64 {
+    pub(super) fn scale(&self) -> f64 {
         match self.samples {
             DType::F32 => 1.0,
             _ => self.full_scale / 32768.0,
@@ -164,7 +180,7 @@ impl Features {
 }
 
 /// The frequencies between the first and the last that a filter takes; all if there are none.
-fn used(filters: &[Vec<f64>]) -> Range<usize> {
+pub(super) fn used(filters: &[Vec<f64>]) -> Range<usize> {
     let taken = |bin: &usize| filters.iter().any(|row| row.get(*bin).is_some_and(|&weight| weight != 0.0));
     let bins = filters.first().map_or(0, Vec::len);
     let first = (0..bins).find(taken).unwrap_or(0);
@@ -228,7 +244,7 @@ impl Frames<'_> {
         self.like(Op::Unary { function }, &[x], x)
     }
 
-    fn times(&mut self, x: ValueId, factor: f64) -> ValueId {
+    pub(super) fn times(&mut self, x: ValueId, factor: f64) -> ValueId {
         let factor = self.constant(&[1], &[factor as f32], "factor");
         self.like(Op::Mul { rescale: Rescale::Real, clamp: Clamp::NO_FLOAT }, &[x, factor], x)
     }
@@ -239,7 +255,7 @@ impl Frames<'_> {
     }
 
     /// The natural logarithm of what is at least that floor.
-    fn log(&mut self, x: ValueId, floor: f64) -> ValueId {
+    pub(super) fn log(&mut self, x: ValueId, floor: f64) -> ValueId {
         let x = match floor {
             0.0 => x,
             floor => {

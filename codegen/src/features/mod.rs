@@ -11,10 +11,12 @@
 //! | `like.rs` | defaults of the packages |
 //! | `filters.rs` | windows, waves, mel filters, cosine transforms |
 //! | `graph.rs` | the graph of frames |
+//! | `fixed.rs` | the same in 16 bits: fixed point with block scaling |
 //! | `tflm.rs` | those of TensorFlow Lite's front ends, in integers |
 //! | `front.rs` | the option `features`: samples become the input of a model |
 
 mod filters;
+mod fixed;
 mod front;
 mod graph;
 mod keys;
@@ -65,6 +67,8 @@ pub struct Features {
     mfcc: Option<Mfcc>,
     /// Whether the energy of a frame is a feature, too.
     energy: bool,
+    /// Whether spectra and bands are computed in fixed point.
+    fixed: bool,
     /// A front end of integers, of which the fields from `full_scale` on say nothing but lengths and where frames are.
     tflm: Option<Tflm>,
 }
@@ -143,8 +147,10 @@ impl Features {
             mfcc: cepstrum(keys, like, output, mel.as_ref())?,
             mel,
             energy: energy(keys, like, output)?,
+            fixed: keys.word("arithmetic") == Some("fixed"),
             tflm: None,
         };
+        fixed::check(keys, &features)?;
         Ok(features)
     }
 

@@ -150,6 +150,7 @@ pub(super) fn of(keys: &Keys, like: Like, rate: usize) -> Result<Features, Error
         log: None,
         mfcc: None,
         energy: false,
+        fixed: true,
         tflm: Some(tflm),
     })
 }
