@@ -178,6 +178,7 @@ pub fn include_model(arguments: proc_macro::TokenStream) -> proc_macro::TokenStr
 /// | `sample_rate` | `16_000` | samples a second |
 /// | `samples` | `"i16"`, `"f32"` | the type of samples that `push` takes; `"i16"` where absent |
 /// | `full_scale` | `1.0`, `32768.0` | the float that was an `i16` of 32768 in training; 32768 for Kaldi and `python_speech_features`, else 1 |
+/// | `arithmetic` | `"float"`, `"fixed"` | float32, or fixed point of 16 bits with block scaling, which is faster without an FPU; `"float"` where absent. Not for `tflm`, `microfrontend` and `pymicro_features`, which are integers always |
 /// | `n_fft`, `win_length`, `hop` | `512` | samples of a transform, of a window, and from a window to the next |
 /// | `window` | `"hann"`, `"hamming"`, `"blackman"`, `"povey"`, `"rectangular"` | |
 /// | `periodic` | `true`, `false` | whether the window is periodic or symmetric |

@@ -2,7 +2,7 @@
 
 use super::graph::Frames;
 use super::keys::problem;
-use super::tflm::{self, Tflm};
+use super::tflm;
 use super::{Features, Keys};
 use kiln_ir::error::{Error, Problem};
 use kiln_ir::{DType, Data, Graph, Op, Rounding, Shape, Type, ValueId};
@@ -55,35 +55,49 @@ impl Features {
                 "leave the option out: features come in front of models with one input",
             ));
         };
-        if self.pcen.is_some() && self.deltas.is_some() {
-            return Err(refused("deltas of PCEN would remember frames, too", "use kiln::features!"));
-        }
         let wanted = graph.ty(input).clone();
         let (frames, turned) = self.frames(&wanted)?;
-        let samples = match self.remembers() {
-            Some(what) => {
-                check_steps(graph, frames, what)?;
-                frames * self.hop
-            }
-            // Windows are inside of a stream: it has the frames beside them that deltas take, too.
-            None => (frames + 2 * self.delay() - 1) * self.hop + self.length(),
+        // In fixed point, each frame has operators of its own. So a model that remembers is given new samples only.
+        let goes_on = self.remembers().is_some() || self.fixed && !graph.states.is_empty();
+        self.check_steps(graph, frames, goes_on)?;
+        // Windows are inside of a stream: it has the frames beside them that deltas take, too.
+        let taken = frames + 2 * self.delay();
+        let samples = match goes_on {
+            true => frames * self.hop,
+            false => (taken - 1) * self.hop + self.length(),
         };
         // The samples are the same value, under the name that it has: what read it reads the features in the end.
         let model = std::mem::take(&mut graph.order);
         graph.value_mut(input).ty = Type::plain(self.samples, &[1, samples, 1, 1]);
-        let signal = match self.remembers() {
-            Some(_) => self.continued(graph, input, frames),
-            None => input,
-        };
+        let signal = if goes_on { self.continued(graph, input, frames) } else { input };
         let mut y = match &self.tflm {
             Some(tflm) => {
-                let features = self.steps(tflm, graph, signal, frames);
+                let before = tflm.noise(graph);
+                let mut noise = before;
+                let features = self.steps(graph, signal, frames, |graph, window| {
+                    let (features, after) = tflm.frame(graph, window, noise);
+                    noise = after;
+                    features
+                });
+                tflm::keep(graph, before, noise);
                 tflm::converted(graph, features, &wanted)
             }
             None => {
-                let lead = vec![1, frames + 2 * self.delay(), 1];
+                let lead = vec![1, taken, 1];
+                let features = match self.fixed {
+                    true => {
+                        let flat = self.steps(graph, signal, taken, |graph, window| {
+                            let features = self.in_fixed_point(graph, window);
+                            shaped(graph, features, Op::Reshape {}, &[self.own()])
+                        });
+                        shaped(graph, flat, Op::Reshape {}, &[1, taken, 1, self.own()])
+                    }
+                    false => {
+                        let mut rows = Frames { graph, lead: lead.clone(), hop: Some(self.hop) };
+                        self.of_samples(&mut rows, signal)
+                    }
+                };
                 let mut rows = Frames { graph, lead, hop: Some(self.hop) };
-                let features = self.of_samples(&mut rows, signal);
                 self.deltas.as_ref().map_or(features, |deltas| deltas.of_window(&mut rows, features))
             }
         };
@@ -138,30 +152,62 @@ impl Features {
         signal
     }
 
-    /// The features of TensorFlow Lite Micro's front end, of the frames of a signal. The estimate of noise is a state.
-    fn steps(&self, tflm: &Tflm, graph: &mut Graph, signal: ValueId, frames: usize) -> ValueId {
+    /// The features of each of some frames of a signal, one after the other.
+    fn steps(
+        &self,
+        graph: &mut Graph,
+        signal: ValueId,
+        frames: usize,
+        mut step: impl FnMut(&mut Graph, ValueId) -> ValueId,
+    ) -> ValueId {
         let flat = |len| Type::plain(DType::I16, &[len]);
         let all = graph.ty(signal).shape.numel();
         let signal = shaped(graph, signal, Op::Reshape {}, &[all]);
         let slice = |begin| Op::Slice { begin: vec![begin], step: vec![1] };
-        let before = tflm.noise(graph);
-        let mut noise = before;
         let mut rows = Vec::new();
         for frame in 0..frames {
             let ty = flat(self.length());
             let window = graph.add_node(slice(frame * self.hop), &[signal], "frame", ty, "features frame");
-            let (features, after) = tflm.frame(graph, window, noise);
-            rows.push(features);
-            noise = after;
+            rows.push(step(graph, window));
         }
-        tflm::keep(graph, before, noise);
         match rows[..] {
             [only] => only,
             _ => {
-                let ty = flat(frames * self.count());
+                let dtype = rows.first().map_or(DType::F32, |&row| graph.ty(row).dtype);
+                let ty = Type::plain(dtype, &[frames * self.own()]);
                 graph.add_node(Op::Concat { axis: 0 }, &rows, "features", ty, "features")
             }
         }
+    }
+
+    /// Refuses a network that would take all of its frames anew each time, and frames that would be too many, or that are not there.
+    fn check_steps(&self, graph: &Graph, frames: usize, goes_on: bool) -> Result<(), Error> {
+        if let Some(remembered) = self.remembers().filter(|_| frames > 1 && graph.states.is_empty()) {
+            let what =
+                format!("the model takes {frames} frames at once, and remembers nothing, but {remembered}");
+            return Err(refused(
+                &what,
+                "use kiln::features! and give the frames to the model, which may slide",
+            ));
+        }
+        if frames > MOST_STEPS && (goes_on || self.fixed) {
+            let what = format!("the model takes {frames} new frames in each inference");
+            return Err(refused(
+                &what,
+                &format!("they are at most {MOST_STEPS}: use kiln::features!, and give the frames to the model, which may slide"),
+            ));
+        }
+        if goes_on && self.deltas.is_some() {
+            let what = "deltas take frames beside those that are new";
+            return Err(refused(what, "use kiln::features!, and give the frames to the model"));
+        }
+        if self.fixed && self.pcen.is_some() && frames > 1 {
+            let what = format!(
+                "in fixed point, PCEN goes on for one frame in an inference, and the model takes {frames}"
+            );
+            return Err(refused(&what, "leave out arithmetic = fixed, or use kiln::features!"));
+        }
+        Ok(())
     }
 
     /// How many frames an input has, and whether features come before frames.
@@ -180,20 +226,6 @@ impl Features {
             }
         }
     }
-}
-
-/// Refuses a network that would take all of its frames anew each time.
-fn check_steps(graph: &Graph, frames: usize, remembered: &str) -> Result<(), Error> {
-    if frames > 1 && graph.states.is_empty() {
-        let what =
-            format!("the model takes {frames} frames at once, and remembers nothing, but {remembered}");
-        return Err(refused(&what, "use kiln::features! and give the frames to the model, which may slide"));
-    }
-    if frames > MOST_STEPS {
-        let what = format!("the model takes {frames} new frames in each inference");
-        return Err(refused(&what, &format!("they are at most {MOST_STEPS}: use kiln::features!")));
-    }
-    Ok(())
 }
 
 pub(super) fn shaped(graph: &mut Graph, x: ValueId, op: Op, dims: &[usize]) -> ValueId {

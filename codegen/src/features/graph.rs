@@ -23,8 +23,16 @@ impl Features {
             graph.outputs.push(features);
             return graph;
         }
-        let mut frames = Frames { graph: &mut graph, lead: vec![1], hop: None };
-        let mut features = self.of_samples(&mut frames, samples);
+        let mut features = match self.fixed {
+            true => {
+                let flat = shaped(&mut graph, samples, Op::Reshape {}, &[self.length()]);
+                self.in_fixed_point(&mut graph, flat)
+            }
+            false => {
+                let mut frames = Frames { graph: &mut graph, lead: vec![1], hop: None };
+                self.of_samples(&mut frames, samples)
+            }
+        };
         if let Some(deltas) = &self.deltas {
             features = deltas.of_stream(&mut graph, features);
         }
@@ -56,9 +64,19 @@ impl Features {
             let rows: Vec<&[f64]> = filters.iter().filter_map(|row| row.get(bins.clone())).collect();
             features = frame.dense(features, &rows, "mel");
         }
-        features = match &self.pcen {
-            Some(pcen) => pcen.of_frames(frame, features),
-            None => self.logarithms(frame, features),
+        self.of_bands(frame, features, energy)
+    }
+
+    /// What is computed of bands or frequencies, and of the logarithm of a frame's energy.
+    pub(super) fn of_bands(
+        &self,
+        frame: &mut Frames<'_>,
+        bands: ValueId,
+        energy: Option<ValueId>,
+    ) -> ValueId {
+        let mut features = match &self.pcen {
+            Some(pcen) => pcen.of_frames(frame, bands),
+            None => self.logarithms(frame, bands),
         };
         if let Some(mel) = &self.mel {
             features = self.cepstrum(frame, features, mel);
@@ -79,7 +97,7 @@ impl Features {
     }
 
     /// What an integer sample is multiplied by.
-    fn scale(&self) -> f64 {
+    pub(super) fn scale(&self) -> f64 {
         match self.samples {
             DType::F32 => 1.0,
             _ => self.full_scale / 32768.0,
@@ -213,7 +231,7 @@ impl Features {
 }
 
 /// The frequencies between the first and the last that a filter takes; all if there are none.
-fn used(filters: &[Vec<f64>]) -> Range<usize> {
+pub(super) fn used(filters: &[Vec<f64>]) -> Range<usize> {
     let taken = |bin: &usize| filters.iter().any(|row| row.get(*bin).is_some_and(|&weight| weight != 0.0));
     let bins = filters.first().map_or(0, Vec::len);
     let first = (0..bins).find(taken).unwrap_or(0);

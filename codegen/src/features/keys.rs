@@ -25,6 +25,7 @@ const KEYS: &[(&str, Kind)] = &[
     ("sample_rate", Kind::Count(1_000_000)),
     ("samples", Kind::Word(&["i16", "f32"])),
     ("full_scale", Kind::Real),
+    ("arithmetic", Kind::Word(&["float", "fixed"])),
     ("n_fft", Kind::Count(MOST_SAMPLES)),
     ("win_length", Kind::Count(MOST_SAMPLES)),
     ("hop", Kind::Count(1_000_000)),

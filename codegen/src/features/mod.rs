@@ -13,11 +13,13 @@
 //! | `graph.rs` | the graph of frames |
 //! | `pcen.rs` | bands divided by their average |
 //! | `deltas.rs` | how features change from frame to frame |
+//! | `fixed.rs` | the same in 16 bits: fixed point with block scaling |
 //! | `tflm.rs` | those of TensorFlow Lite's front ends, in integers |
 //! | `front.rs` | the option `features`: samples become the input of a model |
 
 mod deltas;
 mod filters;
+mod fixed;
 mod front;
 mod graph;
 mod keys;
@@ -74,6 +76,8 @@ pub struct Features {
     /// Whether the energy of a frame is a feature, too.
     energy: bool,
     deltas: Option<Deltas>,
+    /// Whether spectra and bands are computed in fixed point.
+    fixed: bool,
     /// A front end of integers, of which the fields from `full_scale` on say nothing but lengths and where frames are.
     tflm: Option<Tflm>,
 }
@@ -154,8 +158,10 @@ impl Features {
             mel,
             energy: energy(keys, like, output)?,
             deltas: deltas::of(keys, like)?,
+            fixed: keys.word("arithmetic") == Some("fixed"),
             tflm: None,
         };
+        fixed::check(keys, &features)?;
         Ok(features)
     }
 

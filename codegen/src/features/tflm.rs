@@ -152,6 +152,7 @@ pub(super) fn of(keys: &Keys, like: Like, rate: usize) -> Result<Features, Error
         mfcc: None,
         energy: false,
         deltas: None,
+        fixed: true,
         tflm: Some(tflm),
     })
 }
