@@ -52,6 +52,17 @@ impl Waves {
         windows.find_map(|window| Waves::with_window(&rows, &window))
     }
 
+    /// Cycles for one transform of which so many filters take a part, about.
+    pub(crate) fn cycles(&self, filters: usize) -> u64 {
+        let length = self.length as u64;
+        8 * length * u64::from(length.ilog2()) + 10 * filters as u64
+    }
+
+    /// Whether a transform is faster than the products with so many filters, two cycles each.
+    pub(crate) fn is_faster(&self, filters: usize) -> bool {
+        self.cycles(filters) <= 2 * (filters * self.window.len()) as u64
+    }
+
     /// With that window.
     fn with_window(rows: &Rows<'_>, window: &[f64]) -> Option<Waves> {
         let most = window.iter().fold(0.0, |most: f64, w| most.max(*w));

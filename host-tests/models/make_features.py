@@ -66,12 +66,26 @@ def librosa_features(x, rate, spec):
         s = np.log(np.maximum(s + spec.get("log_offset", 0.0), spec.get("log_floor", 0.0)))
     elif log == "log10":
         s = np.log10(np.maximum(s + spec.get("log_offset", 0.0), spec.get("log_floor", 0.0)))
+    elif log == "pcen":
+        own = {key[5:]: given for key, given in spec.items() if key.startswith("pcen_")}
+        s = librosa.pcen(s, sr=rate, hop_length=spec.get("hop", 512), **own)
     if mfcc:
         s = librosa.feature.mfcc(S=s, n_mfcc=spec.get("n_mfcc", 20), lifter=spec.get("lifter", 0))
-    return s.T
+    delta = lambda order: librosa.feature.delta(s, width=spec.get("delta_width", 9), order=order, mode="nearest")
+    return np.concatenate([s] + [delta(order) for order in range(1, spec.get("deltas", 0) + 1)]).T
 
 
 def torchaudio_features(x, rate, spec):
+    import torch
+    import torchaudio
+
+    s = [torchaudio_base(x, rate, spec).T]
+    for _ in range(spec.get("deltas", 0)):
+        s.append(torchaudio.functional.compute_deltas(torch.from_numpy(s[-1].copy()), spec.get("delta_width", 5)).numpy())
+    return np.concatenate(s).T
+
+
+def torchaudio_base(x, rate, spec):
     import torch
     import torchaudio
 
@@ -109,6 +123,20 @@ def torchaudio_features(x, rate, spec):
 
 
 def kaldi_features(x, rate, spec):
+    """Deltas as Kaldi's `add-deltas` has them (`DeltaFeatures` of feature-functions.cc), which torchaudio does not."""
+    s = kaldi_base(x, rate, spec)
+    reach = spec.get("delta_width", 5) // 2
+    own = np.arange(-reach, reach + 1) / np.sum(np.arange(-reach, reach + 1) ** 2)
+    taps, parts = np.ones(1), [s]
+    for _ in range(spec.get("deltas", 0)):
+        taps = np.convolve(taps, own)
+        around = np.arange(len(taps)) - len(taps) // 2
+        rows = np.clip(np.arange(len(s))[:, None] + around, 0, len(s) - 1)
+        parts.append(np.einsum("k,tkf->tf", taps, s[rows]))
+    return np.concatenate(parts, 1)
+
+
+def kaldi_base(x, rate, spec):
     import torch
     import torchaudio.compliance.kaldi as kaldi
 
@@ -148,6 +176,15 @@ def tensorflow_features(x, rate, spec):
 
 
 def psf_features(x, rate, spec):
+    import python_speech_features as psf
+
+    s = [psf_base(x, rate, spec)]
+    for _ in range(spec.get("deltas", 0)):
+        s.append(psf.delta(s[-1], spec.get("delta_width", 5) // 2))
+    return np.concatenate(s, 1)
+
+
+def psf_base(x, rate, spec):
     import python_speech_features as psf
 
     windows = {"hann": np.hanning, "hamming": np.hamming, "blackman": np.blackman, "rectangular": lambda n: np.ones(n)}
@@ -253,6 +290,14 @@ SPECS = {
         dict(n_fft=512, hop=160, n_mels=40, n_mfcc=13),
         dict(n_fft=512, hop=160, n_mels=40, n_mfcc=13, lifter=22),
         dict(n_fft=512, hop=800, n_mels=20, n_mfcc=20, f_min=20.0, f_max=4000.0),
+        dict(n_fft=512, hop=160, n_mels=40, log="db", deltas=1),
+        dict(n_fft=512, hop=160, n_mels=40, n_mfcc=13, deltas=2),
+        dict(n_fft=512, hop=160, n_mels=40, n_mfcc=13, deltas=2, delta_width=5),
+        dict(n_fft=512, hop=160, n_mels=40, log="pcen"),
+        dict(n_fft=512, hop=160, n_mels=40, power=1, full_scale=2.0**31, log="pcen"),
+        dict(n_fft=512, hop=160, n_mels=40, power=1, full_scale=2.0**31, log="pcen", pcen_gain=0.8, pcen_bias=10.0, pcen_power=0.25, pcen_time_constant=0.06, pcen_eps=1e-3),
+        dict(n_fft=512, hop=160, n_mels=40, log="pcen", full_scale=32768.0, pcen_power=0.0, pcen_b=0.025),
+        dict(n_fft=512, hop=160, n_mels=40, log="pcen", full_scale=32768.0, pcen_power=0.25, pcen_bias=0.0),
     ],
     "torchaudio": [
         dict(),
@@ -273,6 +318,9 @@ SPECS = {
         dict(n_fft=256, hop=128, output="spectrum"),
         dict(n_fft=480, hop=160, n_mels=40, n_mfcc=13),
         dict(n_fft=512, hop=160, n_mels=40, n_mfcc=10, log="natural"),
+        dict(n_fft=512, hop=160, n_mels=40, log="db", deltas=1),
+        dict(n_fft=512, hop=160, n_mels=40, n_mfcc=10, log="natural", deltas=2),
+        dict(n_fft=512, hop=160, n_mels=40, n_mfcc=10, log="natural", deltas=2, delta_width=3),
     ],
     "kaldi": [
         dict(),
@@ -292,6 +340,8 @@ SPECS = {
         dict(n_mels=40, n_mfcc=20, lifter=0.0),
         dict(n_mfcc=13, energy=True),
         dict(n_mfcc=13, energy=True, full_scale=1.0),
+        dict(n_mfcc=13, deltas=2),
+        dict(n_mels=40, energy=True, deltas=1, delta_width=7),
     ],
     "tf.signal": [
         dict(win_length=480, hop=160),
@@ -320,6 +370,8 @@ SPECS = {
         dict(sample_rate=8000, n_mfcc=13),
         dict(log="none", full_scale=1.0),
         dict(n_mels=32, n_fft=1024, win_length=800, hop=400),
+        dict(n_mfcc=13, deltas=1),
+        dict(n_mfcc=13, deltas=2),
     ],
     "tflm": [
         dict(values="i8"),
@@ -353,7 +405,11 @@ def frames_of(like):
 def main(packages):
     FOLDER.mkdir(exist_ok=True)
     file = FOLDER / "golden.npz"
-    arrays = dict(np.load(file)) if file.exists() else {}
+    made = {}
+    if file.exists():
+        arrays = np.load(file)
+        for at, case in enumerate(json.loads((FOLDER / "cases.json").read_text())):
+            made[case["spec"]] = arrays[f"case_{at}"]
     signal = sound()
     cases, golden = [], {"signal": signal}
     for like, specs in SPECS.items():
@@ -367,10 +423,10 @@ def main(packages):
                 x = (signal * (spec.get("full_scale", default) / 32768)).astype(np.float32)
                 features = np.asarray(PACKAGES[like](x, rate, spec), np.float32)
                 frames = [frame for frame in frames_of(like) if frame < len(features)]
-                arrays[name] = features[frames]
+                made[text] = features[frames]
                 print(text, features.shape)
-            golden[name] = arrays[name]
-            cases.append({"spec": text, "frames": frames_of(like)[:len(arrays[name])]})
+            golden[name] = made[text]
+            cases.append({"spec": text, "frames": frames_of(like)[:len(made[text])]})
     np.savez_compressed(file, **golden)
     lines = ",\n".join(json.dumps(case) for case in cases)
     (FOLDER / "cases.json").write_text(f"[\n{lines}\n]\n")

@@ -11,24 +11,33 @@ use kiln_host_tests::{assert_slides, corpus};
 
 const FEATURES: &str =
     "librosa, sample_rate = 8000, samples = i16, n_fft = 64, win_length = 50, hop = 20, n_mels = 8, center = false, log = db";
+/// Those that change the samples of each frame, or sum them up.
+const OF_FRAMES: [&str; 6] = [
+    "kaldi, sample_rate = 8000, win_length = 50, hop = 20, n_mels = 8",
+    "kaldi, sample_rate = 8000, win_length = 50, hop = 20, n_mels = 7, energy = true, window = hamming",
+    "kaldi, sample_rate = 8000, win_length = 50, hop = 60, n_mels = 9, n_mfcc = 8, energy = true, remove_dc = false",
+    "python_speech_features, sample_rate = 8000, n_fft = 64, win_length = 50, hop = 20, n_mels = 9, n_mfcc = 8, remove_dc = true",
+    "librosa, sample_rate = 8000, n_fft = 64, win_length = 50, hop = 20, n_mels = 4, center = false, log = db, deltas = 1",
+    "kaldi, sample_rate = 8000, win_length = 50, hop = 20, n_mels = 3, deltas = 2, delta_width = 3",
+];
 const FRAMES: usize = 6;
 
-/// A network over frames of eight features.
-fn network() -> Graph {
+/// A network over frames of so many features.
+fn network(features: usize) -> Graph {
     let numbers = |count: usize, by: usize| {
         let number = |k: usize| format!("{:?}", ((k * by + 5) % 17) as f32 / 64.0 - 0.125);
         (0..count).map(number).collect::<Vec<_>>().join(", ")
     };
     let graph = Graph::parse(&format!(
         "graph \"listening\" {{
-           input %x \"frames\": f32[1,{FRAMES},1,8]
-           const %w: f32[4,3,1,8] = [{}]
+           input %x \"frames\": f32[1,{FRAMES},1,{features}]
+           const %w: f32[4,3,1,{features}] = [{}]
            const %v: f32[3,4,1,4] = [{}]
            %a: f32[1,4,1,4] = conv2d(%x, %w) {{window = [3, 1], groups = 1, rescale = real, clamp = 0.0..=inf}}
            %y: f32[1,1,1,3] = conv2d(%a, %v) {{window = [4, 1], groups = 1, rescale = real, clamp = -inf..=inf}}
            return %y
          }}",
-        numbers(96, 7),
+        numbers(12 * features, 7),
         numbers(48, 5),
     ))
     .unwrap();
@@ -36,10 +45,10 @@ fn network() -> Graph {
     graph
 }
 
-/// The network with the features in front.
-fn listening() -> (Features, Graph) {
-    let features = Features::of_text(FEATURES).unwrap();
-    let mut graph = network();
+/// The network with features in front.
+fn listening(features: &str) -> (Features, Graph) {
+    let features = Features::of_text(features).unwrap();
+    let mut graph = network(features.count());
     features.in_front_of(&mut graph).unwrap();
     verify::verify(&graph).unwrap();
     (features, graph)
@@ -52,51 +61,78 @@ fn samples(count: usize) -> Vec<i16> {
 
 #[test]
 fn samples_become_the_features_of_their_frames() {
-    let (features, graph) = listening();
-    let count = (FRAMES - 1) * features.hop() + features.length();
-    assert_eq!(graph.ty(graph.inputs[0]).shape.dims(), [1, count, 1, 1]);
-    let samples = samples(count);
-    let of_frame = features.graph("frame");
-    let frames: Vec<f32> = (0..FRAMES)
-        .flat_map(|frame| {
-            let first = frame * features.hop();
-            let input = Data::from_i16(&samples[first..first + features.length()]);
-            Machine::new(&of_frame).run(&[input]).unwrap()[0].to_f32()
-        })
-        .collect();
-    let expected = Machine::new(&network()).run(&[Data::from_f32(&frames)]).unwrap();
-    let actual = Machine::new(&graph).run(&[Data::from_i16(&samples)]).unwrap();
-    let difference = compare(DType::F32, &actual[0], &expected[0]);
-    assert!(difference.passes(), "{difference:?}");
-    assert!(expected[0].to_f32().iter().any(|y| y.abs() > 0.1), "{:?}", expected[0].to_f32());
+    for text in [FEATURES].into_iter().chain(OF_FRAMES) {
+        let (features, graph) = listening(text);
+        // Deltas are those of frames inside of a stream.
+        let aside = 2 * features.delay();
+        let count = (FRAMES + aside - 1) * features.hop() + features.length();
+        assert_eq!(graph.ty(graph.inputs[0]).shape.dims(), [1, count, 1, 1], "{text}");
+        let samples = samples(count);
+        let mut machine = Machine::new(&features.graph("frame"));
+        let frames: Vec<f32> = (0..FRAMES + aside)
+            .map(|frame| {
+                let first = frame * features.hop();
+                let input = Data::from_i16(&samples[first..first + features.length()]);
+                machine.run(&[input]).unwrap()[0].to_f32()
+            })
+            .skip(aside)
+            .collect::<Vec<_>>()
+            .concat();
+        let expected = Machine::new(&network(features.count())).run(&[Data::from_f32(&frames)]).unwrap();
+        let actual = Machine::new(&graph).run(&[Data::from_i16(&samples)]).unwrap();
+        let difference = compare(DType::F32, &actual[0], &expected[0]);
+        assert!(difference.passes(), "{text}: {difference:?}");
+        assert!(expected[0].to_f32().iter().any(|y| y.abs() > 0.1), "{:?}", expected[0].to_f32());
+    }
 }
 
-/// Every hop gives what an inference on the whole window gives, on the host and as firmware.
+/// Every hop has the bits of an inference on the whole window, and they are those of the interpreter but for rounding.
 #[test]
 fn samples_slide() {
-    let (features, graph) = listening();
-    let options = Options { input: Input::Sliding, ..Options::default() };
-    let compiled = compile_graph(graph.clone(), &options).unwrap();
-    let fed = compiled.program.fed.as_ref().unwrap();
-    let slide = fed.slide.as_ref().unwrap();
-    assert_eq!((slide.hop, fed.rows), (features.hop(), graph.ty(graph.inputs[0]).shape.numel()));
-    // It holds less than a second frame of samples.
-    assert!(compiled.plan.ram_bytes() < 4 * 2 * features.length() + 1200, "{}", compiled.plan.ram_bytes());
-    let window = Data::from_i16(&samples(fed.rows));
-    let sequence = Sequence::new(&graph, &[vec![window]], fed.rows, slide.hop).unwrap();
-    assert!(sequence.outputs.iter().filter(|outputs| !outputs.is_empty()).count() > 3);
-    assert_slides(&graph, &compiled, &sequence);
+    for text in [FEATURES].into_iter().chain(OF_FRAMES) {
+        let (features, graph) = listening(text);
+        let options = Options { input: Input::Sliding, ..Options::default() };
+        let compiled = compile_graph(graph.clone(), &options).unwrap();
+        let fed = compiled.program.fed.as_ref().unwrap();
+        let slide = fed.slide.as_ref().unwrap();
+        let rows = graph.ty(graph.inputs[0]).shape.numel();
+        assert_eq!((slide.hop, fed.rows), (features.hop(), rows), "{text}");
+        // It holds less than a second frame of samples, and one in which they are changed.
+        let floats = if text == FEATURES { 2 } else { 3 } * 4 * features.length();
+        let frames = 4 * features.count() * (2 * features.delay() + 1);
+        assert!(compiled.plan.ram_bytes() < floats + frames + 1200, "{text}: {}", compiled.plan.ram_bytes());
+        let window = Data::from_i16(&samples(fed.rows));
+        let mut sequence = Sequence::new(&graph, &[vec![window]], fed.rows, slide.hop).unwrap();
+        let complete: Vec<usize> =
+            (0..sequence.outputs.len()).filter(|&k| !sequence.outputs[k].is_empty()).collect();
+        let window = |&last: &usize| {
+            let rows = &sequence.frames[last + 1 - fed.rows..=last];
+            let samples: Vec<i16> = rows.iter().map(|row| row[0].to_ints(DType::I16)[0] as i16).collect();
+            vec![Data::from_i16(&samples)]
+        };
+        let windows: Vec<Vec<Data>> = complete.iter().map(window).collect();
+        let host = Place::find("host").unwrap();
+        let whole = compile_graph(graph.clone(), &Options::default()).unwrap();
+        let whole = host.run(&graph, &whole, &windows).unwrap();
+        assert!(whole.len() > 3);
+        for (last, outputs) in complete.iter().zip(whole) {
+            let difference = compare(DType::F32, &outputs[0], &sequence.outputs[*last][0]);
+            assert!(difference.relative < 1e-4, "{text}: {difference:?}");
+            sequence.outputs[*last] = outputs;
+        }
+        let slid = host.build(&graph, &compiled).unwrap().run(&sequence.frames, true).unwrap();
+        assert_eq!(slid, sequence.outputs, "{text}");
+        assert_slides(&graph, &compiled, &sequence);
+    }
 }
 
 #[test]
 fn what_cannot_stand_in_front_says_why() {
     let refused = |text: &str| {
         let features = Features::of_text(text)?;
-        features.in_front_of(&mut network())
+        features.in_front_of(&mut network(8))
     };
     let error = |text: &str| refused(text).unwrap_err().to_string();
-    let kaldi = error("kaldi, sample_rate = 8000, n_mels = 8");
-    assert!(kaldi.contains("remove_dc") && kaldi.contains("kiln::features!"), "{kaldi}");
     let count = error("librosa, sample_rate = 8000, n_fft = 64, n_mels = 7");
     assert!(count.contains("f32[1,6,1,8]") && count.contains("frames of 7 features"), "{count}");
     let key = error("librosa, sample_rate = 8000, hops = 3");
@@ -105,6 +141,10 @@ fn what_cannot_stand_in_front_says_why() {
     assert!(value.contains("has no value"), "{value}");
     let noise = error("tflm, sample_rate = 8000, n_mels = 8, f_max = 3800");
     assert!(noise.contains("6 frames at once") && noise.contains("kiln::features!"), "{noise}");
+    let average = error("librosa, sample_rate = 8000, n_fft = 64, n_mels = 8, log = pcen");
+    assert!(average.contains("PCEN remembers the average"), "{average}");
+    let both = error("librosa, sample_rate = 8000, n_fft = 64, n_mels = 4, log = pcen, deltas = 1");
+    assert!(both.contains("deltas of PCEN") && both.contains("kiln::features!"), "{both}");
     assert!(refused(FEATURES).is_ok());
 }
 
@@ -174,6 +214,48 @@ fn networks_with_states_take_new_samples() {
         let (least, most) = (numbers.iter().min().unwrap(), numbers.iter().max().unwrap());
         assert!(most - least > 60, "{least} to {most}");
     }
+}
+
+/// PCEN goes on from frame to frame, whatever the network takes at once.
+#[test]
+fn averages_go_on() {
+    let features = Features::of_text(
+        "librosa, sample_rate = 8000, n_fft = 128, win_length = 100, hop = 40, n_mels = 16, center = false, power = 1, full_scale = 2147483648, log = pcen, pcen_time_constant = 0.02",
+    )
+    .unwrap();
+    let mut graph = remembering();
+    features.in_front_of(&mut graph).unwrap();
+    verify::verify(&graph).unwrap();
+    let (fresh, held) = (2 * features.hop(), features.length() - features.hop());
+    assert_eq!(graph.ty(graph.inputs[0]).shape.dims(), [1, fresh, 1, 1]);
+
+    const STEPS: usize = 6;
+    let samples = samples(STEPS * fresh);
+    let stream: Vec<i16> = vec![0; held].into_iter().chain(samples.iter().copied()).collect();
+    let mut machine = Machine::new(&features.graph("frame"));
+    let mut rows = vec![vec![-12.8f32; 16]];
+    for frame in 0..2 * STEPS {
+        let input = Data::from_i16(&stream[frame * features.hop()..][..features.length()]);
+        rows.push(machine.run(&[input]).unwrap()[0].to_f32());
+    }
+    let stored = |x: f32| ((x / 0.1).round() - 128.0).clamp(-128.0, 127.0);
+    let cases: Vec<Vec<Data>> = samples.chunks(fresh).map(|step| vec![Data::from_i16(step)]).collect();
+    for name in ["interp", "host", "qemu-cortex-m4"] {
+        let place = Place::find(name).unwrap();
+        let compiled = compile_graph(graph.clone(), &place.options(&Options::default())).unwrap();
+        let actual = place.run(&graph, &compiled, &cases).unwrap();
+        for (step, outputs) in actual.iter().enumerate() {
+            let expected = rows[2 * step..][..3].concat();
+            // A feature may be rounded to either side.
+            for (have, want) in outputs[0].to_ints(DType::I8).into_iter().zip(expected) {
+                let near = (stored(want - 1e-3)..=stored(want + 1e-3)).contains(&(have as f32));
+                assert!(near, "{name}, step {step}: {have} where {want} is stored");
+            }
+        }
+    }
+    let numbers = rows[1..].concat();
+    let most = numbers.iter().fold(0.0f32, |most, x| most.max(*x));
+    assert!(most > 0.5 && numbers.iter().any(|&x| x < most / 2.0), "{numbers:?}");
 }
 
 /// The network of MLPerf's streaming wake word, with 40 bands of mel in front of it, keeps to its budget of memory.

@@ -118,6 +118,69 @@ fn transforms_are_spectra() {
     near("real", &real, &parts(&y[7], DType::F32), 1.0, 1e-4);
 }
 
+/// Spectra of blocks, of lengths whose half is a power of four and others, of loud, quiet and extreme samples: within 60 decibels of what they are.
+#[test]
+fn blocks_are_spectra() {
+    let weights = |n: usize| vec!["32767"; n].join(", ");
+    let graph = Graph::parse(
+        &"graph \"blocks\" {
+           input %x: i16[4,50]
+           input %y: i16[128]
+           input %z: i32[3,64]
+           input %tiny: i16[4]
+           const %w50: i16[50] = [W50]
+           const %w128: i16[128] = [W128]
+           const %w64: i16[64] = [W64]
+           const %w4: i16[4] = [W4]
+           %bx: i16[4,51] = signal(%x, %w50) {function = block_window}
+           %by: i16[129] = signal(%y, %w128) {function = block_window}
+           %bz: i16[3,65] = signal(%z, %w64) {function = block_window}
+           %bt: i16[5] = signal(%tiny, %w4) {function = block_window}
+           %fx: i16[4,67] = signal(%bx) {function = block_rfft [64]}
+           %fy: i16[131] = signal(%by) {function = block_rfft [128]}
+           %fz: i16[3,67] = signal(%bz) {function = block_rfft [64]}
+           %ft: i16[7] = signal(%bt) {function = block_rfft [4]}
+           %e: i32[65] = signal(%fy) {function = energy [0, 65]}
+           return %bx, %fx, %fy, %fz, %ft, %e
+         }"
+        .replace("W50", &weights(50))
+        .replace("W128", &weights(128))
+        .replace("W64", &weights(64))
+        .replace("W4", &weights(4)),
+    )
+    .unwrap();
+    let mut random = Random(5);
+    let mut x = random.many(50, 16);
+    x.extend(random.many(50, 4));
+    x.extend([-32768; 50]);
+    x.extend((0..50).map(|t| if t / 3 % 2 == 0 { 32767 } else { -32768 }));
+    let y = random.many(128, 12);
+    let mut z = random.many(64, 32);
+    z.extend(random.many(64, 9));
+    z.extend([0; 64]);
+    let tiny = [0, 0, -1, 0];
+    let wide = Data::from_i32(&z.iter().map(|&v| v as i32).collect::<Vec<_>>());
+    let case = [i16s(&x), i16s(&y), wide, i16s(&tiny)];
+    let results = assert_generated_as_interpreted(&graph, &case, &PLACES);
+    let close = |what: &str, rows: &[i64], row: usize, length: usize, blocks: &Data| {
+        let blocks = ints(blocks, DType::I16);
+        for (at, (row, block)) in rows.chunks(row).zip(blocks.chunks(length + 3)).enumerate() {
+            let mut x: Vec<f64> = row.iter().map(|&v| v as f64).collect();
+            x.resize(length, 0.0);
+            let (exponent, block) = block.split_last().unwrap();
+            let factor = 2f64.powi(*exponent as i32);
+            let wanted = spectrum(&x);
+            let error: f64 = wanted.iter().zip(block).map(|(x, &y)| (x - y as f64 * factor).powi(2)).sum();
+            let all: f64 = wanted.iter().map(|x| x * x).sum();
+            assert!(error <= 1e-6 * all, "{what} {at}: {:.1} dB", 10.0 * (all / error).log10());
+        }
+    };
+    close("x", &x, 50, 64, &results[1]);
+    close("y", &y, 128, 128, &results[2]);
+    close("z", &z, 64, 64, &results[3]);
+    close("tiny", &tiny, 4, 4, &results[4]);
+}
+
 /// An impulse has a flat spectrum, exactly.
 #[test]
 fn the_spectrum_of_an_impulse_is_flat() {
@@ -554,7 +617,7 @@ fn assert_calls(graph: &Graph, case: &[Data], kernel: &str, count: usize) {
     }
 }
 
-/// Spectrograms that a network writes as convolutions and matrix products, of whole signals, with padding, and of rows as they come.
+/// Spectrograms that a network writes as convolutions and matrix products, of whole signals, with padding, and of rows as they come; with a bias and a range, too.
 #[test]
 fn filters_that_are_waves_are_transforms() {
     let graph = Graph::parse(&format!(
@@ -572,8 +635,9 @@ fn filters_that_are_waves_are_transforms() {
            %e: f32[2,122] = dense(%hundreds, %long) {{rescale = real, clamp = -inf..=inf}}
            %f: f32[1,2,2,62] = conv2d(%picture, %odd) {{window = [5, 9] stride [1, 1], groups = 1, rescale = real, clamp = -inf..=inf}}
            %a: f32[1,1,21,66] = conv2d(%signal, %w) {{window = [1, 50] stride [1, 10] pad [0, 0, 25, 25], groups = 1, rescale = real, clamp = -inf..=inf}}
-           %b: f32[3,66] = dense(%rows, %m) {{rescale = real, clamp = -inf..=inf}}
-           %c: f32[1,5,1,66] = conv2d(%stream, %v) {{window = [64, 1] stride [9, 1], groups = 1, rescale = real, clamp = -inf..=inf}}
+           const %bias: f32[66] = splat 0.25
+           %b: f32[3,66] = dense(%rows, %m, %bias) {{rescale = real, clamp = 0.0..=inf}}
+           %c: f32[1,5,1,66] = conv2d(%stream, %v) {{window = [64, 1] stride [9, 1], groups = 1, rescale = real, clamp = -1.0..=1.0}}
            %d: f32[1,5,1,66] = mul(%c, %c) {{rescale = real, clamp = -inf..=inf}}
            return %a, %b, %d, %e, %f
          }}",
@@ -591,7 +655,7 @@ fn filters_that_are_waves_are_transforms() {
     assert_calls(&graph, &case, "spectrum_f32", 5);
 }
 
-/// Banks of filters whose weights stand in runs: of rows, of pixels, with a bias and a range.
+/// Banks of filters whose weights stand in runs: of rows, of pixels, with a bias and a range; those that make frames of a signal.
 #[test]
 fn filter_banks_are_sparse() {
     let triangles = |count: usize, channels: usize| {
@@ -606,23 +670,27 @@ fn filter_banks_are_sparse() {
         "graph \"banks\" {{
            input %rows: f32[3,65]
            input %image: f32[1,4,2,80]
+           input %signal: f32[1,100,1,1]
            const %w: f32[7,65] = [{rows}]
            const %v: f32[6,1,1,80] = [{pixels}]
+           const %frames: f32[40,40,1,1] = [{frames}]
            const %bias: f32[6] = [0.5, -0.5, 0.25, 1.0, -100.0, 0.0]
            %a: f32[3,7] = dense(%rows, %w) {{rescale = real, clamp = -inf..=inf}}
            %b: f32[1,4,2,6] = conv2d(%image, %v, %bias) {{window = [1, 1] stride [1, 1], groups = 1, rescale = real, clamp = 0.0..=6.0}}
            %c: f32[1,4,2,6] = mul(%b, %b) {{rescale = real, clamp = -inf..=inf}}
            %padded: f32[1,5,3,6] = conv2d(%image, %v, %bias) {{window = [1, 1] stride [1, 1] pad [0, 1, 0, 1], groups = 1, rescale = real, clamp = -inf..=inf}}
-           return %a, %c, %padded
+           %d: f32[1,4,1,40] = conv2d(%signal, %frames) {{window = [40, 1] stride [20, 1], groups = 1, rescale = real, clamp = -inf..=inf}}
+           return %a, %c, %padded, %d
          }}",
         rows = triangles(7, 65),
         pixels = triangles(6, 80),
+        frames = (0..1600).map(|at| if at % 41 == 0 { "1.0" } else { "0.0" }).collect::<Vec<_>>().join(", "),
     ))
     .unwrap();
     let mut random = Random(6);
-    let case = [195, 640].map(|count| {
+    let case = [195, 640, 100].map(|count| {
         let numbers: Vec<f32> = random.many(count, 16).into_iter().map(|v| v as f32 / 8192.0).collect();
         Data::from_f32(&numbers)
     });
-    assert_calls(&graph, &case, "banded_f32", 2);
+    assert_calls(&graph, &case, "banded_f32", 3);
 }

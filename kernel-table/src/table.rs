@@ -741,6 +741,9 @@ macro_rules! kernel_table {
     }
     Signal {
         Portable {
+            BlockRfftI16 = block_rfft_i16(I16) -> I16;
+            BlockWindowI16 = block_window_i16(I16) -> I16;
+            BlockWindowI32 = block_window_i32(I32) -> I16;
             EnergyI16 = energy_i16(I16) -> I32;
             FilterBankI32 = filter_bank_i32(I32) -> I64;
             HeadroomI16 = headroom_i16(I16) -> I32;

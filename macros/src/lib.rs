@@ -179,6 +179,7 @@ pub fn include_model(arguments: proc_macro::TokenStream) -> proc_macro::TokenStr
 /// | `sample_rate` | `16_000` | samples a second |
 /// | `samples` | `"i16"`, `"f32"` | the type of samples that `push` takes; `"i16"` where absent |
 /// | `full_scale` | `1.0`, `32768.0` | the float that was an `i16` of 32768 in training; 32768 for Kaldi and `python_speech_features`, else 1 |
+/// | `arithmetic` | `"float"`, `"fixed"` | float32, or fixed point of 16 bits with block scaling, which is faster without an FPU; `"float"` where absent. Not for `tflm`, `microfrontend` and `pymicro_features`, which are integers always |
 /// | `n_fft`, `win_length`, `hop` | `512` | samples of a transform, of a window, and from a window to the next |
 /// | `window` | `"hann"`, `"hamming"`, `"blackman"`, `"povey"`, `"rectangular"` | |
 /// | `periodic` | `true`, `false` | whether the window is periodic or symmetric |
@@ -191,10 +192,13 @@ pub fn include_model(arguments: proc_macro::TokenStream) -> proc_macro::TokenStr
 /// | `output` | `"spectrum"`, `"mel"`, `"mfcc"` | what features are; `"mfcc"` where `n_mfcc` is said, else `"mel"` |
 /// | `n_mels`, `f_min`, `f_max` | `40`, `20.0`, `7600.0` | bands of mel, and the frequencies that they begin and end at |
 /// | `mel_scale`, `mel_norm` | `"htk"`, `"slaney"`; `"none"`, `"slaney"` | |
-/// | `log` | `"none"`, `"natural"`, `"log10"`, `"db"` | the logarithm of bands |
+/// | `log` | `"none"`, `"natural"`, `"log10"`, `"db"`, `"pcen"` | the logarithm of bands, or per-channel energy normalisation |
+/// | `pcen_gain`, `pcen_bias`, `pcen_power`, `pcen_eps` | `0.98`, `2.0`, `0.5`, `1e-6` | of the latter, as of `librosa.pcen` |
+/// | `pcen_time_constant`, `pcen_b` | `0.4`; `0.025` | seconds of its average, or what the average takes of a frame |
 /// | `log_floor`, `log_offset` | `1e-10` | what energies are at least, and what is added to them, before the logarithm |
 /// | `n_mfcc`, `lifter` | `13`, `22` | coefficients of the cosine transform, and their lifter |
 /// | `energy` | `true`, `false` | whether the energy of the frame is a feature: `use_energy` of Kaldi, `appendEnergy` of `python_speech_features` |
+/// | `deltas`, `delta_width` | `1`, `2`; `9` | how features change from frame to frame (1), and how that changes (2), of so many frames. Features come as many frames later as `DELAY` says |
 /// | `values` | `"i16"`, `"i8"`, `"f32"` | the type of features of `tflm`, `microfrontend` and `pymicro_features`; `"i16"` where absent |
 /// | `even_smoothing`, `odd_smoothing` | `0.025`, `0.06` | how fast their estimate of noise follows, in channels of even and odd index |
 /// | `min_signal_remaining` | `0.05` | what noise leaves of the signal at least |

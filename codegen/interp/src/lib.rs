@@ -8,6 +8,7 @@
 //! Graphs are expected to be [verified](kiln_ir::verify).
 
 mod activation;
+mod block;
 mod choose;
 mod classical;
 mod conv;

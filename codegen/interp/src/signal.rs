@@ -1,6 +1,6 @@
 //! Audio front ends: what TensorFlow Lite Micro's signal library computes, and KISS FFT for it.
 
-use super::{Evaluated, InterpError, Tensor};
+use super::{block, Evaluated, InterpError, Tensor};
 use kiln_ir::{DType, Data, Op, Signal, Type};
 use std::f64::consts::PI;
 
@@ -33,6 +33,17 @@ pub(super) fn compute(op: &Op, operands: &[Tensor<'_>], result: &Type) -> Evalua
         Signal::Irfft { length } => {
             let row = x.0.shape.last();
             transformed(*x, row, |x: &[Number], arithmetic| irfft(x, length as usize, arithmetic))
+        }
+        Signal::BlockWindow {} => {
+            // The upper 16 bits of an i32 have the exponent 16.
+            let (shift, exponent) = if x.0.dtype == DType::I16 { (16, 1) } else { (0, 17) };
+            let (samples, weights) = (ints(0)?, ints(1)?);
+            let rows = samples.chunks(weights.len().max(1));
+            i16s(rows.flat_map(|row| block::window(row, &weights, shift, exponent)).collect())
+        }
+        Signal::BlockRfft { length } => {
+            let (numbers, row) = (ints(0)?, x.0.shape.last());
+            i16s(numbers.chunks(row.max(1)).flat_map(|x| block::rfft(x, length as usize)).collect())
         }
         Signal::Energy { start, end } => {
             let energy = |(i, z): (usize, &[i64])| match (start..end).contains(&(i as i64)) {

@@ -78,7 +78,16 @@ signals! {
         /// Length of the transform: a power of two, at least 4.
         length,
     }
-    /// Squared magnitudes of complex `i16` \[2·n\]: `u32` \[n\], 0 outside of `start..end`.
+    /// `i16` or `i32` \[…, n\] times the weights \[n\] in 15 bits of fraction: blocks \[…, n + 1\], whose last element `e` says that the others count 2^e each. Before the product, the largest
+    /// magnitude of a row is shifted to the upper bits, and so is the largest product; both are rounded to 16 bits there.
+    BlockWindow "block_window" (2) {}
+    /// Half of the spectrum of blocks \[…, n + 1 ≤ length + 1\] of real numbers, completed by zeros: blocks \[…, length + 3\] of real and imaginary parts. Radices are those of `rfft`. Before each
+    /// step, numbers are shifted right by as few bits as keep all sums within 16 bits, whatever they are; the exponent grows by as many. Products are rounded once, with that shift.
+    BlockRfft "block_rfft" (1) {
+        /// Length of the transform: a power of two, at least 4.
+        length,
+    }
+    /// Squared magnitudes of complex `i16` \[2·n\], or of a block of them, \[2·n + 1\]: `u32` \[n\], 0 outside of `start..end`.
     Energy "energy" (1) {
         /// First index that is computed.
         start,
@@ -202,7 +211,7 @@ impl Signal {
                 number("the scale", scale)?;
                 shift("the number of correction bits", correction_bits)
             }
-            Signal::Rfft { length } | Signal::Irfft { length } => {
+            Signal::Rfft { length } | Signal::Irfft { length } | Signal::BlockRfft { length } => {
                 let length = usize::try_from(length).ok();
                 let fits = length.is_some_and(|n| (4..=LONGEST).contains(&n) && n.is_power_of_two());
                 ensure!(fits, "the length of the transform is no power of two from 4 to {LONGEST}");
@@ -210,6 +219,7 @@ impl Signal {
             }
             Signal::Headroom {}
             | Signal::ShiftLeft {}
+            | Signal::BlockWindow {}
             | Signal::Energy { .. }
             | Signal::FilterBank {}
             | Signal::SquareRoot {}
@@ -229,6 +239,11 @@ impl Signal {
                 ensure!(matches!(x, F32 | I16 | I32), "a transform of {}", x.name());
                 (&[x], x)
             }
+            Signal::BlockWindow {} => {
+                ensure!(matches!(x, I16 | I32), "a window of {}", x.name());
+                (&[x, I16], I16)
+            }
+            Signal::BlockRfft { .. } => (&[I16], I16),
             Signal::Energy { .. } => (&[I16], I32),
             Signal::FilterBank {} => (&[I32, I16, I16, I16, I16, I16], I64),
             Signal::SquareRoot {} => (&[I64, I32], I32),
@@ -269,6 +284,17 @@ impl Signal {
                 ensure!(last <= length, "{last} numbers in a transform of {length}");
                 Ok([outer, &[length + 2]].concat())
             }
+            Signal::BlockWindow {} => {
+                ensure!(x.last() == of(1).last() && of(1).len() == 1, "a window of {:?} for {x:?}", of(1));
+                let (last, outer) = split()?;
+                Ok([outer, &[last + 1]].concat())
+            }
+            Signal::BlockRfft { length } => {
+                let ((last, outer), length) = (split()?, size(length));
+                let fits = (1..=length + 1).contains(&last);
+                ensure!(fits, "a block of {last} elements in a transform of {length}");
+                Ok([outer, &[length + 3]].concat())
+            }
             Signal::Irfft { length } => {
                 let ((last, outer), length) = (split()?, size(length));
                 ensure!(last == length + 2, "{last} numbers, {} wanted", length + 2);
@@ -276,7 +302,7 @@ impl Signal {
             }
             Signal::Energy { start, end } => {
                 let (last, outer) = split()?;
-                ensure!(outer.is_empty() && last % 2 == 0, "complex numbers of the shape {x:?}");
+                ensure!(outer.is_empty() && last > 1, "complex numbers of the shape {x:?}");
                 let bins = last / 2;
                 let within = 0 <= start && start <= end && size(end) <= bins;
                 ensure!(within, "energies {start} to {end} of {bins}");

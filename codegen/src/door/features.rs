@@ -171,7 +171,32 @@ fn expand_stream(name: &Ident, features: &Features, has_state: bool) -> TokenStr
         DType::I8 => quote!(i8),
         _ => quote!(f32),
     };
-    // What is remembered beside samples: the estimate of noise.
+    // The first frames are those of no features yet.
+    let delay = Literal::usize_unsuffixed(features.delay());
+    let is_late = features.delay() > 0;
+    let early = is_late.then(|| quote!(early: usize,));
+    let [none_yet, none_again] =
+        [is_late.then(|| quote!(early: Self::DELAY,)), is_late.then(|| quote!(self.early = Self::DELAY;))];
+    let push = match is_late {
+        false => quote! {
+            let frame = self.frames.push(samples)?;
+            *self.frame.input_mut() = *frame;
+            self.frame.invoke();
+            Some(self.frame.output())
+        },
+        true => quote! {
+            loop {
+                let frame = self.frames.push(samples)?;
+                *self.frame.input_mut() = *frame;
+                self.frame.invoke();
+                match self.early {
+                    0 => return Some(self.frame.output()),
+                    early => self.early = early.wrapping_sub(1),
+                }
+            }
+        },
+    };
+    // What is remembered beside samples: the estimate of noise, and frames.
     let forget = has_state.then(|| quote!(self.frame.reset();));
     let doc = format!(
         " Features like those of {}: {count} for every {hop} samples, of frames of {length} samples at {rate} Hz.",
@@ -183,6 +208,7 @@ fn expand_stream(name: &Ident, features: &Features, has_state: bool) -> TokenStr
         #[doc = #doc]
         pub struct #name {
             frames: Frames,
+            #early
             frame: Frame,
         }
 
@@ -195,6 +221,8 @@ fn expand_stream(name: &Ident, features: &Features, has_state: bool) -> TokenStr
             pub const LENGTH: usize = #length;
             /// Features of a frame.
             pub const FEATURES: usize = #count;
+            /// Frames that come behind a frame before its features are returned.
+            pub const DELAY: usize = #delay;
             /// Bytes of RAM to compute in.
             pub const ARENA_BYTES: usize = Frame::ARENA_BYTES;
             /// Bytes of tables in flash.
@@ -204,20 +232,18 @@ fn expand_stream(name: &Ident, features: &Features, has_state: bool) -> TokenStr
 
             /// One that has heard nothing yet. Usable in a `static`.
             pub const fn new() -> Self {
-                Self { frames: Self::START, frame: Frame::new() }
+                Self { frames: Self::START, #none_yet frame: Frame::new() }
             }
 
             /// Takes samples from the beginning of `samples` until a frame is complete, and returns its features. `None` once all samples are taken, so that a loop until then takes them all.
             pub fn push(&mut self, samples: &mut &[#sample]) -> Option<&[#value; #count]> {
-                let frame = self.frames.push(samples)?;
-                *self.frame.input_mut() = *frame;
-                self.frame.invoke();
-                Some(self.frame.output())
+                #push
             }
 
             /// Forgets all samples.
             pub fn reset(&mut self) {
                 self.frames = Self::START;
+                #none_again
                 #forget
             }
         }

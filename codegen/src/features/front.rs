@@ -2,14 +2,14 @@
 
 use super::graph::Frames;
 use super::keys::problem;
-use super::tflm::{self, Tflm};
-use super::{Features, Keys, Like};
+use super::tflm;
+use super::{Features, Keys};
 use kiln_ir::error::{Error, Problem};
-use kiln_ir::{DType, Graph, Op, Rounding, Shape, Type, ValueId};
+use kiln_ir::{DType, Data, Graph, Op, Rounding, Shape, Type, ValueId};
 
 /// Most frames of an input.
 const MOST_FRAMES: usize = 1 << 16;
-/// Most frames that one inference takes behind the front end of TensorFlow Lite Micro: each has operators of its own.
+/// Most frames that one inference takes behind features that remember something: each has operators of its own.
 const MOST_STEPS: usize = 16;
 
 impl Features {
@@ -43,12 +43,11 @@ impl Features {
         Features::of(&keys)
     }
 
-    /// Puts the features in front of a model, whose only input has as many of them for each of several frames. It is \[1, samples, 1, 1\] then: those of all frames, or behind TensorFlow Lite Micro's front end the new ones.
+    /// Puts the features in front of a model, whose only input has as many of them for each of several frames. It is \[1, samples, 1, 1\] then: those of all frames, or the new ones where features remember the frames before.
     ///
     /// # Errors
-    /// [`Error::Options`] where the input is none of frames, or features change each frame before its window.
+    /// [`Error::Options`] where the input is none of frames.
     pub fn in_front_of(&self, graph: &mut Graph) -> Result<(), Error> {
-        self.check_stream()?;
         let &[input] = &graph.inputs[..] else {
             let what = format!("the model has {} inputs", graph.inputs.len());
             return Err(refused(
@@ -58,24 +57,48 @@ impl Features {
         };
         let wanted = graph.ty(input).clone();
         let (frames, turned) = self.frames(&wanted)?;
-        let samples = match &self.tflm {
-            Some(_) => {
-                check_steps(graph, frames)?;
-                frames * self.hop
-            }
-            None => (frames - 1) * self.hop + self.length(),
+        // In fixed point, each frame has operators of its own. So a model that remembers is given new samples only.
+        let goes_on = self.remembers().is_some() || self.fixed && !graph.states.is_empty();
+        self.check_steps(graph, frames, goes_on)?;
+        // Windows are inside of a stream: it has the frames beside them that deltas take, too.
+        let taken = frames + 2 * self.delay();
+        let samples = match goes_on {
+            true => frames * self.hop,
+            false => (taken - 1) * self.hop + self.length(),
         };
         // The samples are the same value, under the name that it has: what read it reads the features in the end.
         let model = std::mem::take(&mut graph.order);
         graph.value_mut(input).ty = Type::plain(self.samples, &[1, samples, 1, 1]);
+        let signal = if goes_on { self.continued(graph, input, frames) } else { input };
         let mut y = match &self.tflm {
             Some(tflm) => {
-                let features = self.steps(tflm, graph, input, frames);
+                let before = tflm.noise(graph);
+                let mut noise = before;
+                let features = self.steps(graph, signal, frames, |graph, window| {
+                    let (features, after) = tflm.frame(graph, window, noise);
+                    noise = after;
+                    features
+                });
+                tflm::keep(graph, before, noise);
                 tflm::converted(graph, features, &wanted)
             }
             None => {
-                let mut rows = Frames { graph, lead: vec![1, frames, 1], hop: Some(self.hop) };
-                self.of_samples(&mut rows, input)
+                let lead = vec![1, taken, 1];
+                let features = match self.fixed {
+                    true => {
+                        let flat = self.steps(graph, signal, taken, |graph, window| {
+                            let features = self.in_fixed_point(graph, window);
+                            shaped(graph, features, Op::Reshape {}, &[self.own()])
+                        });
+                        shaped(graph, flat, Op::Reshape {}, &[1, taken, 1, self.own()])
+                    }
+                    false => {
+                        let mut rows = Frames { graph, lead: lead.clone(), hop: Some(self.hop) };
+                        self.of_samples(&mut rows, signal)
+                    }
+                };
+                let mut rows = Frames { graph, lead, hop: Some(self.hop) };
+                self.deltas.as_ref().map_or(features, |deltas| deltas.of_window(&mut rows, features))
             }
         };
         let dims = wanted.shape.dims();
@@ -103,53 +126,88 @@ impl Features {
         Ok(())
     }
 
-    /// The features of TensorFlow Lite Micro's front end, of the frames that new samples complete. What the next frames share with these is a state, and so is the estimate of noise. A stream begins behind silence.
-    fn steps(&self, tflm: &Tflm, graph: &mut Graph, samples: ValueId, frames: usize) -> ValueId {
-        let [fresh, held] = [frames * self.hop, self.length().saturating_sub(self.hop)];
-        let flat = |len| Type::plain(DType::I16, &[len]);
-        let mut signal = shaped(graph, samples, Op::Reshape {}, &[fresh]);
-        let slice = |begin| Op::Slice { begin: vec![begin], step: vec![1] };
-        if held > 0 {
-            let before = tflm::state(graph, "samples", DType::I16, held);
-            let op = Op::Concat { axis: 0 };
-            signal = graph.add_node(op, &[before, signal], "samples", flat(held + fresh), "features samples");
-            let after = graph.add_node(slice(fresh), &[signal], "samples", flat(held), "features samples");
-            tflm::keep(graph, before, after);
+    /// What goes on from frame to frame, so that a window that is computed anew would not have it.
+    fn remembers(&self) -> Option<&'static str> {
+        match (&self.tflm, &self.pcen) {
+            (Some(_), _) => Some("the front end of TensorFlow Lite Micro remembers the noise"),
+            (None, Some(_)) => Some("PCEN remembers the average of the frames before"),
+            (None, None) => None,
         }
-        let before = tflm.noise(graph);
-        let mut noise = before;
+    }
+
+    /// New samples behind those that the first of their frames shares with the frames before, which are a state: \[1, samples, 1, 1\]. A stream begins behind silence.
+    fn continued(&self, graph: &mut Graph, samples: ValueId, frames: usize) -> ValueId {
+        let [fresh, held] = [frames * self.hop, self.length().saturating_sub(self.hop)];
+        if held == 0 {
+            return samples;
+        }
+        let of = |len| Type::plain(self.samples, &[1, len, 1, 1]);
+        let silence = Data::new(vec![0u8; held * self.samples.size()]);
+        let before = graph.add_state("samples", of(held), silence);
+        let op = Op::Concat { axis: 1 };
+        let signal = graph.add_node(op, &[before, samples], "samples", of(held + fresh), "features samples");
+        let slice = Op::Slice { begin: vec![0, fresh, 0, 0], step: vec![1; 4] };
+        let after = graph.add_node(slice, &[signal], "samples", of(held), "features samples");
+        tflm::keep(graph, before, after);
+        signal
+    }
+
+    /// The features of each of some frames of a signal, one after the other.
+    fn steps(
+        &self,
+        graph: &mut Graph,
+        signal: ValueId,
+        frames: usize,
+        mut step: impl FnMut(&mut Graph, ValueId) -> ValueId,
+    ) -> ValueId {
+        let flat = |len| Type::plain(DType::I16, &[len]);
+        let all = graph.ty(signal).shape.numel();
+        let signal = shaped(graph, signal, Op::Reshape {}, &[all]);
+        let slice = |begin| Op::Slice { begin: vec![begin], step: vec![1] };
         let mut rows = Vec::new();
         for frame in 0..frames {
             let ty = flat(self.length());
             let window = graph.add_node(slice(frame * self.hop), &[signal], "frame", ty, "features frame");
-            let (features, after) = tflm.frame(graph, window, noise);
-            rows.push(features);
-            noise = after;
+            rows.push(step(graph, window));
         }
-        tflm::keep(graph, before, noise);
         match rows[..] {
             [only] => only,
             _ => {
-                let ty = flat(frames * self.count());
+                let dtype = rows.first().map_or(DType::F32, |&row| graph.ty(row).dtype);
+                let ty = Type::plain(dtype, &[frames * self.own()]);
                 graph.add_node(Op::Concat { axis: 0 }, &rows, "features", ty, "features")
             }
         }
     }
 
-    /// Refuses what a stream of samples does not have.
-    fn check_stream(&self) -> Result<(), Error> {
-        let per_frame = self.remove_dc || self.preemphasis > 0.0 && !self.takes_sample_before();
-        let help = "use kiln::features! and give the model its frames";
-        match () {
-            () if per_frame => Err(refused(
-                "it changes the samples of each frame before the window (remove_dc, preemphasis)",
-                help,
-            )),
-            () if self.energy && self.like == Like::Kaldi => {
-                Err(refused("the energy of samples is a feature", help))
-            }
-            () => Ok(()),
+    /// Refuses a network that would take all of its frames anew each time, and frames that would be too many, or that are not there.
+    fn check_steps(&self, graph: &Graph, frames: usize, goes_on: bool) -> Result<(), Error> {
+        if let Some(remembered) = self.remembers().filter(|_| frames > 1 && graph.states.is_empty()) {
+            let what =
+                format!("the model takes {frames} frames at once, and remembers nothing, but {remembered}");
+            return Err(refused(
+                &what,
+                "use kiln::features! and give the frames to the model, which may slide",
+            ));
         }
+        if frames > MOST_STEPS && (goes_on || self.fixed) {
+            let what = format!("the model takes {frames} new frames in each inference");
+            return Err(refused(
+                &what,
+                &format!("they are at most {MOST_STEPS}: use kiln::features!, and give the frames to the model, which may slide"),
+            ));
+        }
+        if goes_on && self.deltas.is_some() {
+            let what = "deltas take frames beside those that are new";
+            return Err(refused(what, "use kiln::features!, and give the frames to the model"));
+        }
+        if self.fixed && self.pcen.is_some() && frames > 1 {
+            let what = format!(
+                "in fixed point, PCEN goes on for one frame in an inference, and the model takes {frames}"
+            );
+            return Err(refused(&what, "leave out arithmetic = fixed, or use kiln::features!"));
+        }
+        Ok(())
     }
 
     /// How many frames an input has, and whether features come before frames.
@@ -168,19 +226,6 @@ impl Features {
             }
         }
     }
-}
-
-/// Refuses a network that would take all of its frames anew each time: the estimate of noise goes on from frame to frame.
-fn check_steps(graph: &Graph, frames: usize) -> Result<(), Error> {
-    if frames > 1 && graph.states.is_empty() {
-        let what = format!("the model takes {frames} frames at once, and remembers nothing, but the front end of TensorFlow Lite Micro remembers the noise");
-        return Err(refused(&what, "use kiln::features! and give the frames to the model, which may slide"));
-    }
-    if frames > MOST_STEPS {
-        let what = format!("the model takes {frames} new frames in each inference");
-        return Err(refused(&what, &format!("they are at most {MOST_STEPS}: use kiln::features!")));
-    }
-    Ok(())
 }
 
 pub(super) fn shaped(graph: &mut Graph, x: ValueId, op: Op, dims: &[usize]) -> ValueId {

@@ -23,8 +23,19 @@ impl Features {
             graph.outputs.push(features);
             return graph;
         }
-        let mut frames = Frames { graph: &mut graph, lead: vec![1], hop: None };
-        let features = self.of_samples(&mut frames, samples);
+        let mut features = match self.fixed {
+            true => {
+                let flat = shaped(&mut graph, samples, Op::Reshape {}, &[self.length()]);
+                self.in_fixed_point(&mut graph, flat)
+            }
+            false => {
+                let mut frames = Frames { graph: &mut graph, lead: vec![1], hop: None };
+                self.of_samples(&mut frames, samples)
+            }
+        };
+        if let Some(deltas) = &self.deltas {
+            features = deltas.of_stream(&mut graph, features);
+        }
         graph.outputs.push(features);
         graph
     }
@@ -35,15 +46,7 @@ impl Features {
             DType::F32 => samples,
             _ => frame.cast(samples),
         };
-        let samples = match self.remove_dc {
-            true => frame.less_mean(samples),
-            false => samples,
-        };
-        let raw = samples;
-        let samples = match self.preemphasis > 0.0 {
-            true => self.emphasised(frame, samples),
-            false => samples,
-        };
+        let (raw, samples) = self.changed(frame, samples);
         let filters = self.mel.as_ref().map(|mel| mel.filters(self.rate, self.n_fft));
         // Of frequencies that no band has, nothing is computed.
         let of_spectrum = self.energy && self.like == Like::PythonSpeechFeatures;
@@ -61,33 +64,97 @@ impl Features {
             let rows: Vec<&[f64]> = filters.iter().filter_map(|row| row.get(bins.clone())).collect();
             features = frame.dense(features, &rows, "mel");
         }
-        features = self.logarithms(frame, features);
+        self.of_bands(frame, features, energy)
+    }
+
+    /// What is computed of bands or frequencies, and of the logarithm of a frame's energy.
+    pub(super) fn of_bands(
+        &self,
+        frame: &mut Frames<'_>,
+        bands: ValueId,
+        energy: Option<ValueId>,
+    ) -> ValueId {
+        let mut features = match &self.pcen {
+            Some(pcen) => pcen.of_frames(frame, bands),
+            None => self.logarithms(frame, bands),
+        };
         if let Some(mel) = &self.mel {
             features = self.cepstrum(frame, features, mel);
         }
         if let Some(energy) = energy {
             // Of a cepstrum, it takes the place of the first coefficient.
             if self.mfcc.is_some() {
-                features = frame.slice(features, 1, self.count() - 1);
+                features = frame.slice(features, 1, self.own() - 1);
             }
-            features = frame.concat(&[energy, features], self.count());
+            features = frame.concat(&[energy, features], self.own());
         }
         features
     }
 
+    /// Whether the samples of a frame are changed in front of the window, or their energy is a feature.
+    fn changes_frames(&self) -> bool {
+        self.remove_dc || self.preemphasis > 0.0 || self.energy && self.like == Like::Kaldi
+    }
+
     /// What an integer sample is multiplied by.
-    fn scale(&self) -> f64 {
+    pub(super) fn scale(&self) -> f64 {
         match self.samples {
             DType::F32 => 1.0,
             _ => self.full_scale / 32768.0,
         }
     }
 
-    /// x(t) − c·x(t − 1), as long as the window.
-    fn emphasised(&self, frame: &mut Frames<'_>, samples: ValueId) -> ValueId {
-        if frame.hop.is_some() {
-            return frame.signal(samples, &[-self.preemphasis as f32, 1.0], 1, 1, "preemphasis");
+    /// The samples of a frame in front of pre-emphasis, and those of the window, or the signal that windows are of.
+    fn changed(&self, frame: &mut Frames<'_>, samples: ValueId) -> (ValueId, ValueId) {
+        match frame.hop {
+            Some(hop) if self.changes_frames() => self.changed_apart(frame, samples, hop),
+            Some(_) => (samples, samples),
+            None => {
+                let raw = if self.remove_dc { frame.less_mean(samples) } else { samples };
+                (raw, if self.preemphasis > 0.0 { self.emphasised(frame, raw) } else { raw })
+            }
         }
+    }
+
+    /// The same of frames of a signal: each sample of a frame is a filter of the signal.
+    fn changed_apart(&self, frame: &mut Frames<'_>, signal: ValueId, hop: usize) -> (ValueId, ValueId) {
+        let (length, emphasis) = (self.length(), self.emphasis());
+        // Behind pre-emphasis, the mean counts as much less as it is itself emphasised.
+        let less_mean = |frame: &mut Frames<'_>, x, part: f64| match self.remove_dc {
+            true => {
+                let mean = frame.signal(signal, &vec![(part / length as f64) as f32; length], 1, hop, "mean");
+                frame.like(Op::Sub { rescale: AddRescale::Real, clamp: Clamp::NO_FLOAT }, &[x, mean], x)
+            }
+            false => x,
+        };
+        if self.energy && self.like == Like::Kaldi {
+            let mut taken = vec![0.0; length * length];
+            taken.iter_mut().step_by(length + 1).for_each(|weight| *weight = 1.0);
+            let frames = frame.signal(signal, &taken, length, hop, "frames");
+            let raw = less_mean(frame, frames, 1.0);
+            return (raw, frame.layer(raw, &emphasis, self.win_length, "preemphasis"));
+        }
+        let frames = frame.signal(signal, &emphasis, self.win_length, hop, "frames");
+        let frames = less_mean(frame, frames, 1.0 - self.preemphasis);
+        (frames, frames)
+    }
+
+    /// What each sample of a window takes of a frame: x(t) − c·x(t − 1).
+    fn emphasis(&self) -> Vec<f32> {
+        let (length, before) = (self.length(), usize::from(self.takes_sample_before()));
+        let row = |t: usize| {
+            let mut row = vec![0.0; length];
+            // In front of the first sample of each frame stands that sample.
+            for (at, weight) in [(t + before, 1.0), ((t + before).saturating_sub(1), -self.preemphasis)] {
+                row.iter_mut().skip(at).take(1).for_each(|sum| *sum += weight);
+            }
+            row
+        };
+        (0..self.win_length).flat_map(row).map(|weight: f64| weight as f32).collect()
+    }
+
+    /// x(t) − c·x(t − 1) of the samples of a frame, as long as the window.
+    fn emphasised(&self, frame: &mut Frames<'_>, samples: ValueId) -> ValueId {
         let (at, before) = match self.takes_sample_before() {
             true => (frame.slice(samples, 1, self.win_length), frame.slice(samples, 0, self.win_length)),
             // In front of the first sample of each frame stands that sample.
@@ -107,8 +174,8 @@ impl Features {
         let scaled: Vec<f64> = self.window.iter().map(|w| w * self.scale()).collect();
         let waves = filters::waves(&scaled, self.n_fft, bins);
         let transform = match frame.hop {
-            Some(hop) => frame.signal(samples, &waves, 2 * count, hop, "transform"),
-            None => frame.layer(samples, &waves, 2 * count, "transform"),
+            Some(hop) if !self.changes_frames() => frame.signal(samples, &waves, 2 * count, hop, "transform"),
+            _ => frame.layer(samples, &waves, 2 * count, "transform"),
         };
         let squares = frame.unary(Unary::Square, transform);
         let (re, im) = (frame.slice(squares, 0, count), frame.slice(squares, count, count));
@@ -164,7 +231,7 @@ impl Features {
 }
 
 /// The frequencies between the first and the last that a filter takes; all if there are none.
-fn used(filters: &[Vec<f64>]) -> Range<usize> {
+pub(super) fn used(filters: &[Vec<f64>]) -> Range<usize> {
     let taken = |bin: &usize| filters.iter().any(|row| row.get(*bin).is_some_and(|&weight| weight != 0.0));
     let bins = filters.first().map_or(0, Vec::len);
     let first = (0..bins).find(taken).unwrap_or(0);
@@ -221,25 +288,50 @@ impl Frames<'_> {
         let weights = self.constant(&[filters, taps, 1, 1], weights, name);
         let (size, stride, dilation) = ([taps, 1], [step, 1], [1, 1]);
         let window = Window { size, stride, dilation, pad: Padding::default() };
-        self.add(convolution(window), &[x, weights], &dims, name)
+        self.add(convolution(window, 1), &[x, weights], &dims, name)
     }
 
-    fn unary(&mut self, function: Unary, x: ValueId) -> ValueId {
+    /// A sum over the rows of each feature, \[1, rows, 1, features\].
+    pub(super) fn along(&mut self, x: ValueId, taps: &[f64], name: &str) -> ValueId {
+        let (rows, count) = (self.graph.ty(x).shape.dims()[1], self.len(x));
+        let weights: Vec<f32> = (0..count).flat_map(|_| taps.iter().map(|&tap| tap as f32)).collect();
+        let weights = self.constant(&[count, taps.len(), 1, 1], &weights, name);
+        let (size, stride, dilation) = ([taps.len(), 1], [1, 1], [1, 1]);
+        let window = Window { size, stride, dilation, pad: Padding::default() };
+        let dims = [1, (rows + 1).saturating_sub(taps.len()), 1, count];
+        self.add(convolution(window, count), &[x, weights], &dims, name)
+    }
+
+    /// Features side by side, of as many rows.
+    pub(super) fn joined(&mut self, parts: &[ValueId]) -> ValueId {
+        let dims = parts.first().map(|&part| self.graph.ty(part).shape.dims().to_vec());
+        let mut dims = dims.unwrap_or_default();
+        if let Some(last) = dims.last_mut() {
+            *last = parts.iter().map(|&part| self.len(part)).sum();
+        }
+        self.add(Op::Concat { axis: dims.len().saturating_sub(1) }, parts, &dims, "concat")
+    }
+
+    pub(super) fn unary(&mut self, function: Unary, x: ValueId) -> ValueId {
         self.like(Op::Unary { function }, &[x], x)
     }
 
-    fn times(&mut self, x: ValueId, factor: f64) -> ValueId {
+    pub(super) fn times(&mut self, x: ValueId, factor: f64) -> ValueId {
         let factor = self.constant(&[1], &[factor as f32], "factor");
         self.like(Op::Mul { rescale: Rescale::Real, clamp: Clamp::NO_FLOAT }, &[x, factor], x)
     }
 
-    fn plus(&mut self, x: ValueId, offset: f64) -> ValueId {
+    pub(super) fn product(&mut self, x: ValueId, y: ValueId) -> ValueId {
+        self.like(Op::Mul { rescale: Rescale::Real, clamp: Clamp::NO_FLOAT }, &[x, y], x)
+    }
+
+    pub(super) fn plus(&mut self, x: ValueId, offset: f64) -> ValueId {
         let offset = self.constant(&[1], &[offset as f32], "offset");
         self.like(Op::Add { rescale: AddRescale::Real, clamp: Clamp::NO_FLOAT }, &[x, offset], x)
     }
 
     /// The natural logarithm of what is at least that floor.
-    fn log(&mut self, x: ValueId, floor: f64) -> ValueId {
+    pub(super) fn log(&mut self, x: ValueId, floor: f64) -> ValueId {
         let x = match floor {
             0.0 => x,
             floor => {
@@ -253,6 +345,9 @@ impl Frames<'_> {
     }
 
     fn sum(&mut self, x: ValueId) -> ValueId {
+        if self.hop.is_some() {
+            return self.layer(x, &vec![1.0; self.len(x)], 1, "sum");
+        }
         let axes = vec![self.lead.len()];
         let sum = Op::Reduce { function: Reduction::Sum, axes, rescale: Rescale::Real };
         self.node(sum, &[x], 1, "sum")
@@ -286,14 +381,14 @@ impl Frames<'_> {
             let weights = self.constant(&[rows, 1, 1, columns], weights, name);
             let (size, stride, dilation) = ([1, 1], [1, 1], [1, 1]);
             let window = Window { size, stride, dilation, pad: Padding::default() };
-            return self.node(convolution(window), &[x, weights], rows, name);
+            return self.node(convolution(window, 1), &[x, weights], rows, name);
         }
         let weights = self.constant(&[rows, columns], weights, name);
         self.node(Op::Dense { rescale: Rescale::Real, clamp: Clamp::NO_FLOAT }, &[x, weights], rows, name)
     }
 }
 
-fn convolution(window: Window) -> Op {
+fn convolution(window: Window, groups: usize) -> Op {
     let (rescale, clamp) = (Rescale::Real, Clamp::NO_FLOAT);
-    Op::Conv2d { window, groups: 1, rescale, clamp, layout: Default::default() }
+    Op::Conv2d { window, groups, rescale, clamp, layout: Default::default() }
 }

@@ -11,14 +11,20 @@
 //! | `like.rs` | defaults of the packages |
 //! | `filters.rs` | windows, waves, mel filters, cosine transforms |
 //! | `graph.rs` | the graph of frames |
+//! | `pcen.rs` | bands divided by their average |
+//! | `deltas.rs` | how features change from frame to frame |
+//! | `fixed.rs` | the same in 16 bits: fixed point with block scaling |
 //! | `tflm.rs` | those of TensorFlow Lite's front ends, in integers |
 //! | `front.rs` | the option `features`: samples become the input of a model |
 
+mod deltas;
 mod filters;
+mod fixed;
 mod front;
 mod graph;
 mod keys;
 mod like;
+mod pcen;
 #[cfg(test)]
 mod tests;
 mod tflm;
@@ -26,10 +32,12 @@ mod tflm;
 pub use keys::Keys;
 pub use like::Like;
 
+use deltas::Deltas;
 use filters::Mel;
 use keys::problem;
 use kiln_ir::error::Error;
 use kiln_ir::DType;
+use pcen::Pcen;
 use tflm::Tflm;
 
 /// What the first frame of a stream begins with.
@@ -62,9 +70,14 @@ pub struct Features {
     /// Bands of mel; `None` where frequencies are the features.
     mel: Option<Mel>,
     log: Option<Log>,
+    /// In place of logarithms.
+    pcen: Option<Pcen>,
     mfcc: Option<Mfcc>,
     /// Whether the energy of a frame is a feature, too.
     energy: bool,
+    deltas: Option<Deltas>,
+    /// Whether spectra and bands are computed in fixed point.
+    fixed: bool,
     /// A front end of integers, of which the fields from `full_scale` on say nothing but lengths and where frames are.
     tflm: Option<Tflm>,
 }
@@ -140,11 +153,15 @@ impl Features {
             preemphasis: keys.real("preemphasis").unwrap_or(like.preemphasis()),
             power: keys.count("power").unwrap_or(like.power()),
             log: log(output)?,
+            pcen: pcen::of(keys, rate, hop)?,
             mfcc: cepstrum(keys, like, output, mel.as_ref())?,
             mel,
             energy: energy(keys, like, output)?,
+            deltas: deltas::of(keys, like)?,
+            fixed: keys.word("arithmetic") == Some("fixed"),
             tflm: None,
         };
+        fixed::check(keys, &features)?;
         Ok(features)
     }
 
@@ -183,8 +200,18 @@ impl Features {
         self.start
     }
 
+    /// Frames that come behind a frame before its features are known.
+    pub fn delay(&self) -> usize {
+        self.deltas.as_ref().map_or(0, Deltas::delay)
+    }
+
     /// Features of a frame.
     pub fn count(&self) -> usize {
+        self.own() * self.deltas.as_ref().map_or(1, Deltas::times)
+    }
+
+    /// The same without deltas.
+    fn own(&self) -> usize {
         if let Some(tflm) = &self.tflm {
             return tflm.channels;
         }

@@ -72,6 +72,17 @@ fn nonsense_is_refused_at_its_key() {
         ("like=librosa, sample_rate=16000, samples=f32, full_scale=1", "full_scale"),
         ("like=librosa, sample_rate=16000, power=3", "power"),
         ("like=librosa, sample_rate=16000, pcan=false", "pcan"),
+        ("like=librosa, sample_rate=16000, deltas=3", "deltas"),
+        ("like=tf.signal, sample_rate=16000, win_length=256, hop=128, deltas=1", "deltas"),
+        ("like=librosa, sample_rate=16000, deltas=1, delta_width=4", "delta_width"),
+        ("like=librosa, sample_rate=16000, delta_width=5", "delta_width"),
+        ("like=librosa, sample_rate=16000, log=db, pcen_gain=1", "pcen_gain"),
+        ("like=librosa, sample_rate=16000, log=pcen, n_mfcc=13", "log"),
+        ("like=librosa, sample_rate=16000, log=pcen, log_floor=1", "log_floor"),
+        ("like=librosa, sample_rate=16000, log=pcen, pcen_eps=0", "pcen_eps"),
+        ("like=librosa, sample_rate=16000, log=pcen, pcen_b=1.5", "pcen_b"),
+        ("like=librosa, sample_rate=16000, log=pcen, pcen_b=0.1, pcen_time_constant=0.4", "pcen_b"),
+        ("like=tflm, sample_rate=16000, deltas=1", "deltas"),
         ("like=tflm, sample_rate=16000, log=db", "log"),
         ("like=tflm, sample_rate=16000, samples=f32", "samples"),
         ("like=tflm, sample_rate=16000, n_fft=480", "n_fft"),
@@ -105,6 +116,12 @@ fn defaults_are_those_of_the_packages() {
     assert_eq!(count("like=kaldi, sample_rate=16000, output=mfcc, energy=true"), 13);
     assert_eq!(count("like=python_speech_features, sample_rate=16000"), 26);
     assert_eq!(count("like=tflm, sample_rate=16000"), 40);
+    assert_eq!(count("like=kaldi, sample_rate=16000, output=mfcc, deltas=2"), 39);
+    let delay = |text: &str| features(text).unwrap().delay();
+    assert_eq!(delay("like=librosa, sample_rate=16000, deltas=2"), 4);
+    assert_eq!(delay("like=kaldi, sample_rate=16000, deltas=2"), 4);
+    assert_eq!(delay("like=torchaudio, sample_rate=16000, deltas=1"), 2);
+    assert_eq!(delay("like=torchaudio, sample_rate=16000"), 0);
 }
 
 /// The kernels recognise the transform: no matrix of it is stored.

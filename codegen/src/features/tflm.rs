@@ -148,8 +148,11 @@ pub(super) fn of(keys: &Keys, like: Like, rate: usize) -> Result<Features, Error
         power: like.power(),
         mel: None,
         log: None,
+        pcen: None,
         mfcc: None,
         energy: false,
+        deltas: None,
+        fixed: true,
         tflm: Some(tflm),
     })
 }

@@ -14,9 +14,10 @@
 //! These repeat until nothing changes. Then `recurrent` ([`RECURRENT`]) has one op for recurrent layers that are written out, and if there were any, the others repeat again. Quantising
 //! does without it: it makes integers of the layers of steps. Then, once:
 //!
-//! 8. `odd_weights` keeps infinite weights and NaNs away from padding.
-//! 9. `lower_tables` turns 8-bit unary ops into tables. Last, because a table can no longer be fused into a convolution.
-//! 10. `cse` and `dce` again, for tables that are alike.
+//! 8. `plain_spectra` takes biases and activations off spectra, which become transforms. Last, because a pass above has them in the layer.
+//! 9. `odd_weights` keeps infinite weights and NaNs away from padding.
+//! 10. `lower_tables` turns 8-bit unary ops into tables. Last, because a table can no longer be fused into a convolution.
+//! 11. `cse` and `dce` again, for tables that are alike.
 //!
 //! Every pass goes towards fewer or cheaper ops, so that the repetition ends; [`MOST_ROUNDS`] bounds it all the same. A pass says
 //! whether it changed the graph; after each change the graph is [verified](crate::verify). Everything is deterministic.
@@ -49,6 +50,7 @@ pub mod merge_depthwise;
 pub mod narrow_operands;
 pub mod odd_weights;
 pub mod permute_dense;
+pub mod plain_spectra;
 pub mod planar;
 pub mod qdq;
 pub mod quantized_io;
@@ -123,13 +125,14 @@ pub const REPEATED: &[Pass] = passes![
 pub const RECURRENT: &[Pass] = passes![recurrent];
 
 /// The passes that run once, at the end.
-pub const FINAL: &[Pass] = passes![odd_weights, lower_tables, cse, dce];
+pub const FINAL: &[Pass] = passes![plain_spectra, odd_weights, lower_tables, cse, dce];
 
 /// The passes for models whose input arrives row by row.
 pub const FED: &[Pass] = passes![reshaped_input, simplify];
 
 /// The passes for graphs that shall run row by row.
-pub const BY_ROWS: &[Pass] = passes![rows_first, simplify, cse, dce, fuse_pad, fuse_activation, dce];
+pub const BY_ROWS: &[Pass] =
+    passes![rows_first, simplify, cse, dce, fuse_pad, fuse_activation, plain_spectra, dce];
 
 /// The passes for models that slide along their input.
 pub const SLIDING: &[Pass] = passes![flatten_dense, dce];

@@ -61,7 +61,7 @@ fn weights(graph: &Graph, group: &[NodeId]) -> Data {
     Data::new(stored.flat_map(|data| data.bytes().to_vec()).collect::<Vec<u8>>())
 }
 
-/// Whether it is a layer of floats without biases and groups.
+/// Whether it is a layer of floats without groups.
 fn is_layer(graph: &Graph, id: NodeId) -> bool {
     let node = graph.node(id);
     let is_plain = match &node.op {
@@ -69,9 +69,10 @@ fn is_layer(graph: &Graph, id: NodeId) -> bool {
         Op::Dense { .. } => true,
         _ => false,
     };
-    let &[x, w] = node.operands.as_slice() else { return false };
-    let floats = [x, w, node.result].iter().all(|&id| graph.ty(id).dtype == DType::F32);
-    is_plain && floats && graph.const_data(w).is_some()
+    let (Some(&x), Some(constants)) = (node.operands.first(), node.operands.get(1..)) else { return false };
+    let mut ids = constants.iter().chain([&x, &node.result]);
+    let floats = ids.all(|&id| graph.ty(id).dtype == DType::F32);
+    is_plain && floats && constants.iter().all(|&id| graph.const_data(id).is_some())
 }
 
 /// Whether the filters of two layers see the same numbers.
@@ -81,6 +82,13 @@ fn is_alike(graph: &Graph, a: NodeId, b: NodeId) -> bool {
     a.op == b.op
         && a.operands.first() == b.operands.first()
         && a.operands.get(1).map(taps) == b.operands.get(1).map(taps)
+}
+
+/// The biases of all of these layers, if one has some.
+fn biases(graph: &Graph, group: &[NodeId]) -> Option<Vec<f32>> {
+    let own = |&layer: &NodeId| graph.const_data(*graph.node(layer).operands.get(2)?).map(Data::to_f32);
+    let each = |layer: &NodeId| own(layer).unwrap_or_else(|| vec![0.0; filters(graph, *layer)]);
+    group.iter().any(|layer| own(layer).is_some()).then(|| group.iter().flat_map(each).collect())
 }
 
 /// Adds the layer with the filters of all.
@@ -99,7 +107,12 @@ fn together(graph: &mut Graph, order: &mut Vec<NodeId>, group: &[NodeId]) -> Val
     let stored = Type::plain(DType::F32, &last(graph.ty(first).shape.dims(), 0));
     let data = weights(graph, group);
     let filters = graph.add_const("waves", stored, data);
-    node_before(graph, order, lead, op, &[x, filters], result)
+    let bias = biases(graph, group).map(|biases| {
+        let ty = Type::plain(DType::F32, &[count]);
+        graph.add_const("biases", ty, Data::from_f32(&biases))
+    });
+    let operands: Vec<ValueId> = [x, filters].into_iter().chain(bias).collect();
+    node_before(graph, order, lead, op, &operands, result)
 }
 
 #[cfg(test)]
@@ -135,6 +148,34 @@ mod tests {
                  %re: f32[3,16] = slice(%all) {{begin = [0, 0], step = [1, 1]}}
                  %im: f32[3,16] = slice(%all) {{begin = [0, 16], step = [1, 1]}}
                  return %re, %im"
+            ),
+        );
+    }
+
+    #[test]
+    fn biases_stay_with_their_filters() {
+        let (cosines, sines) = (waves(f64::cos, 1.0), waves(f64::sin, -1.0));
+        rewrites_used(
+            run,
+            &format!(
+                "input %x: f32[3,16]
+                 const %c: f32[16,16] = [{cosines}]
+                 const %s: f32[16,16] = [{sines}]
+                 const %b: f32[16] = splat 0.5
+                 %re: f32[3,16] = dense(%x, %c, %b) {{rescale = real, clamp = 0.0..=inf}}
+                 %im: f32[3,16] = dense(%x, %s) {{rescale = real, clamp = 0.0..=inf}}
+                 return %re, %im"
+            ),
+            &format!(
+                "input %x: f32[3,16]
+                 const %waves \"waves\": f32[32,16] = [{cosines}, {sines}]
+                 const %biases \"biases\": f32[32] = [{halves}, {zeros}]
+                 %all: f32[3,32] = dense(%x, %waves, %biases) {{rescale = real, clamp = 0.0..=inf}}
+                 %re: f32[3,16] = slice(%all) {{begin = [0, 0], step = [1, 1]}}
+                 %im: f32[3,16] = slice(%all) {{begin = [0, 16], step = [1, 1]}}
+                 return %re, %im",
+                halves = ["0.5"; 16].join(", "),
+                zeros = ["0.0"; 16].join(", "),
             ),
         );
     }

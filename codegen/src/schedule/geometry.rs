@@ -1,6 +1,6 @@
 //! Which rows of an operand a row of a result needs: the geometry behind pipelines and overlays.
 
-use super::{rows, views};
+use super::rows;
 use crate::ir::{Graph, Node, Op, Rows, Window};
 use std::ops::Range;
 
@@ -29,7 +29,10 @@ pub fn needs(graph: &Graph, node: &Node, operand: usize, row: usize) -> Option<R
                 None => 0..0,
             })
         }
-        Rows::All if views::elementwise(graph, node, operand) && x.shape.dims() == y.shape.dims() => same,
+        // Within a row, elements may be repeated.
+        Rows::All if operand < node.op.elementwise_operands() && x.shape.rank() == y.shape.rank() => {
+            same.filter(|_| rows(&y.shape) == height)
+        }
         Rows::All => None,
     }
 }

@@ -1,4 +1,5 @@
-//! Sparse filters of floats, such as filter banks: a matrix product or a convolution of points whose filters have weights other than 0 in one run of channels each.
+//! Sparse filters of floats, such as filter banks: a matrix product or a convolution of points whose filters have weights other than 0 in one run of channels each. Filters along an image one pixel wide
+//! have runs of taps: those that take samples of a signal as they are make frames of it.
 //!
 //! The results are those of the layer, in bits, unless an operand is infinite or no number: a weight of 0 makes that no number, and a weight that is left out does not.
 
@@ -10,7 +11,7 @@ use kiln_kernel_table::Core;
 use std::any::Any;
 use std::ops::Range;
 
-/// The channels of each filter that have weights other than 0.
+/// The channels or taps of each filter that have weights other than 0.
 pub(super) fn runs(weights: &[f32], filters: usize) -> Option<Vec<Range<usize>>> {
     let channels = weights.len().checked_div(filters).filter(|&channels| channels > 0)?;
     u16::try_from(channels).ok()?;
@@ -31,11 +32,13 @@ pub(super) fn find(asked: &Asked<'_>) -> Option<Choice> {
         _ => return None,
     };
     let floats = node.operands.iter().chain([&node.result]).all(|&id| graph.ty(id).dtype == DType::F32);
-    let points = [shape.k_h, shape.k_w, shape.stride_h, shape.stride_w] == [1; 4];
-    // Each pixel has one: there is no padding on any side.
-    let alike =
-        [shape.pad_top, shape.pad_left] == [0; 2] && [shape.in_h, shape.in_w] == [shape.out_h, shape.out_w];
-    if !floats || !points || !alike || node.op.layout() != Layout::default() {
+    let points = [shape.k_h, shape.k_w, shape.stride_h, shape.stride_w] == [1; 4]
+        // Each pixel has one: there is no padding on any side.
+        && [shape.in_h, shape.in_w] == [shape.out_h, shape.out_w];
+    let last = shape.out_h.saturating_sub(1) * shape.stride_h + shape.k_h;
+    let column = [shape.in_w, shape.out_w, shape.k_w, shape.dilation_h] == [1; 4] && last <= shape.in_h;
+    let inside = [shape.pad_top, shape.pad_left] == [0; 2] && (points || column);
+    if !floats || !inside || node.op.layout() != Layout::default() {
         return None;
     }
     let weights = graph.const_data(node.operands[1])?.to_f32();
@@ -44,7 +47,9 @@ pub(super) fn find(asked: &Asked<'_>) -> Option<Choice> {
     let pixels = shape.images * shape.out_h * shape.out_w;
     // Other kernels multiply two numbers in about as many cycles, and those of vectors several at a time.
     let worth = if options.target().core() == Core::Host { 16 } else { 3 };
-    if worth * (taps + 2 * shape.out_c) > weights.len() {
+    // Samples one by one are gathered for all filters first.
+    let gathered = if column && shape.in_c == 1 { 16 * shape.k_h } else { 0 };
+    if worth * (taps + 2 * shape.out_c) > weights.len() + gathered {
         return None;
     }
     let cycles = pixels * (6 * taps + 20 * shape.out_c);
@@ -73,7 +78,7 @@ impl<'a> Selector<'a> {
         };
         let all = self.data(node, node.operands[1], "weights")?.to_f32();
         let of_filter = |(filter, run): (usize, &Range<usize>)| {
-            let first = filter * shape.in_c;
+            let first = filter * shape.k_h * shape.in_c;
             all.get(first + run.start..first + run.end).unwrap_or(&[]).to_vec()
         };
         let weights: Vec<f32> = runs.iter().enumerate().flat_map(of_filter).collect();

@@ -38,6 +38,18 @@ impl<'a> Selector<'a> {
                 let [twiddles, halves] = self.twiddles(dtype, length, true);
                 (kernel, vec![Arg::Int(length), twiddles, halves, self.all_of(x)?])
             }
+            Signal::BlockWindow {} => {
+                let kernel =
+                    if dtype == DType::I16 { KernelId::BlockWindowI16 } else { KernelId::BlockWindowI32 };
+                let weights = self.table(node, 1, "WINDOW", Element::I16)?;
+                (kernel, vec![weights, self.all_of(x)?])
+            }
+            Signal::BlockRfft { length } => {
+                let [twiddles, halves] = self.twiddles(dtype, length, false);
+                let row = Arg::Int(row as i64 - 1);
+                let args = vec![Arg::Int(length), row, twiddles, halves, self.all_of(x)?];
+                (KernelId::BlockRfftI16, args)
+            }
             Signal::Energy { start, end } => {
                 (KernelId::EnergyI16, vec![Arg::Int(start), Arg::Int(end), self.all_of(x)?])
             }

@@ -39,12 +39,6 @@ fn twiddles(radices: &[u8]) -> Vec<f32> {
     all
 }
 
-/// Cycles for one transform, about.
-fn cycles(waves: &Waves, filters: usize) -> u64 {
-    let length = waves.length as u64;
-    8 * length * u64::from(length.ilog2()) + 10 * filters as u64
-}
-
 /// The transform that a layer is, if it is one.
 pub(super) fn find(asked: &Asked<'_>) -> Option<Choice> {
     let Asked { graph, node, .. } = *asked;
@@ -66,17 +60,13 @@ pub(super) fn find(asked: &Asked<'_>) -> Option<Choice> {
     }
     let weights = graph.const_data(node.operands[1])?;
     let waves = Waves::of(weights, shape.out_c)?;
-    let transform = cycles(&waves, shape.out_c);
-    let pixels = (shape.images * shape.out_h * shape.out_w) as u64;
-    if transform > weights.bytes().len() as u64 / 2 {
+    if !waves.is_faster(shape.out_c) {
         return None;
     }
+    let pixels = (shape.images * shape.out_h * shape.out_w) as u64;
+    let cycles = pixels * waves.cycles(shape.out_c);
     let workspace = 4 * (waves.length + 2);
-    Some(Choice {
-        workspace,
-        images: shape.images,
-        ..Choice::new(Rc::new(Spectrum(shape, waves)), pixels * transform)
-    })
+    Some(Choice { workspace, images: shape.images, ..Choice::new(Rc::new(Spectrum(shape, waves)), cycles) })
 }
 
 /// The rows of a matrix product, whose pixels are those of one row, as rows of one pixel: they may come one by one.

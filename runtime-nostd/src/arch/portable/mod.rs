@@ -2,6 +2,7 @@
 
 pub(crate) mod absorb;
 pub(crate) mod banded;
+pub(crate) mod block;
 pub(crate) mod classical;
 pub(crate) mod compare;
 pub(crate) mod computed;
@@ -40,7 +41,7 @@ mod weights;
 /// What generated code calls.
 pub(crate) mod kernels {
     pub use super::{
-        absorb::*, banded::*, classical::*, compare::*, computed::*, conv::*, convert::*, dense::*,
+        absorb::*, banded::*, block::*, classical::*, compare::*, computed::*, conv::*, convert::*, dense::*,
         depthwise::*, dynamic::*, elementwise::*, fft::*, gather::*, int16::*, matmul::*, movement::*,
         normalise::*, packed::*, pool::*, recurrent::*, reduce::*, resize::*, scaled::*, sigmoid::*,
         signal::*, softmax::*, spectrum::*, trees::*, unary::*,

@@ -2,6 +2,7 @@
 #![allow(unsafe_code)]
 
 use super::dsp_blocks::winograd::{add, sub};
+use super::portable::block::Shifted;
 use super::portable::fft::Point;
 use core::arch::asm;
 
@@ -109,5 +110,14 @@ impl Point<i16> for Halves {
     #[inline(always)]
     fn quartered(self) -> Self {
         self.scaled(i16::MAX as u32 / 4)
+    }
+}
+
+impl Shifted for Halves {
+    #[inline(always)]
+    fn times_shifted(self, other: Self, bits: u32) -> Self {
+        let re = exchanged!("smusd", self.0, other.0);
+        let im = exchanged!("smuadx", self.0, other.0);
+        Self::of_products(re as i32, im as i32, bits)
     }
 }
