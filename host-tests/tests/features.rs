@@ -9,7 +9,7 @@ use kiln_boards::qemu;
 use kiln_codegen::compile_graph;
 use kiln_codegen::features::{Features, Keys, Start};
 use kiln_codegen::interp::Machine;
-use kiln_codegen::ir::{DType, Data};
+use kiln_codegen::ir::{DType, Data, Graph};
 use kiln_codegen::Options;
 use kiln_host_tests::assert_generated_with;
 use serde::Deserialize;
@@ -518,4 +518,25 @@ fn firmware_computes_features() {
         let boards = ["host", "qemu-cortex-m4", "qemu-cortex-m0", "qemu-rv32imc"];
         assert_generated_with(&Options::default(), &features.graph("features"), &[frame], &boards);
     }
+}
+
+/// In front of a network, features in fixed point are those of each frame.
+#[test]
+fn fixed_point_stands_in_front_of_networks() {
+    let features = features(r#"like = "kaldi", sample_rate = 16000, n_mels = 20, arithmetic = "fixed""#);
+    let network = "graph \"network\" { input %x: f32[1,3,20] %y: f32[60] = reshape(%x) return %y }";
+    let mut graph = Graph::parse(network).unwrap();
+    features.in_front_of(&mut graph).unwrap();
+    kiln_codegen::ir::verify::verify(&graph).unwrap();
+    let samples: Vec<i16> = (0..720i32).map(|t| ((t * t * 31) % 20_000 - 10_000) as i16).collect();
+    let y = Machine::new(&graph).run(&[Data::from_i16(&samples)]).unwrap()[0].to_f32();
+    let mut machine = Machine::new(&features.graph("frame"));
+    let frames = (0..3).flat_map(|frame| {
+        let samples = &samples[frame * 160..frame * 160 + 400];
+        machine.run(&[Data::from_i16(samples)]).unwrap()[0].to_f32()
+    });
+    assert_eq!(frames.collect::<Vec<_>>(), y);
+    let long = network.replace("[1,3,20]", "[1,17,20]").replace("[60]", "[340]");
+    let error = features.in_front_of(&mut Graph::parse(&long).unwrap()).unwrap_err();
+    assert!(error.to_string().contains("17 new frames"), "{error}");
 }

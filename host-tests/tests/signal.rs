@@ -118,69 +118,6 @@ fn transforms_are_spectra() {
     near("real", &real, &parts(&y[7], DType::F32), 1.0, 1e-4);
 }
 
-/// Spectra of blocks, of lengths whose half is a power of four and others, of loud, quiet and extreme samples: within 60 decibels of what they are.
-#[test]
-fn blocks_are_spectra() {
-    let weights = |n: usize| vec!["32767"; n].join(", ");
-    let graph = Graph::parse(
-        &"graph \"blocks\" {
-           input %x: i16[4,50]
-           input %y: i16[128]
-           input %z: i32[3,64]
-           input %tiny: i16[4]
-           const %w50: i16[50] = [W50]
-           const %w128: i16[128] = [W128]
-           const %w64: i16[64] = [W64]
-           const %w4: i16[4] = [W4]
-           %bx: i16[4,51] = signal(%x, %w50) {function = block_window}
-           %by: i16[129] = signal(%y, %w128) {function = block_window}
-           %bz: i16[3,65] = signal(%z, %w64) {function = block_window}
-           %bt: i16[5] = signal(%tiny, %w4) {function = block_window}
-           %fx: i16[4,67] = signal(%bx) {function = block_rfft [64]}
-           %fy: i16[131] = signal(%by) {function = block_rfft [128]}
-           %fz: i16[3,67] = signal(%bz) {function = block_rfft [64]}
-           %ft: i16[7] = signal(%bt) {function = block_rfft [4]}
-           %e: i32[65] = signal(%fy) {function = energy [0, 65]}
-           return %bx, %fx, %fy, %fz, %ft, %e
-         }"
-        .replace("W50", &weights(50))
-        .replace("W128", &weights(128))
-        .replace("W64", &weights(64))
-        .replace("W4", &weights(4)),
-    )
-    .unwrap();
-    let mut random = Random(5);
-    let mut x = random.many(50, 16);
-    x.extend(random.many(50, 4));
-    x.extend([-32768; 50]);
-    x.extend((0..50).map(|t| if t / 3 % 2 == 0 { 32767 } else { -32768 }));
-    let y = random.many(128, 12);
-    let mut z = random.many(64, 32);
-    z.extend(random.many(64, 9));
-    z.extend([0; 64]);
-    let tiny = [0, 0, -1, 0];
-    let wide = Data::from_i32(&z.iter().map(|&v| v as i32).collect::<Vec<_>>());
-    let case = [i16s(&x), i16s(&y), wide, i16s(&tiny)];
-    let results = assert_generated_as_interpreted(&graph, &case, &PLACES);
-    let close = |what: &str, rows: &[i64], row: usize, length: usize, blocks: &Data| {
-        let blocks = ints(blocks, DType::I16);
-        for (at, (row, block)) in rows.chunks(row).zip(blocks.chunks(length + 3)).enumerate() {
-            let mut x: Vec<f64> = row.iter().map(|&v| v as f64).collect();
-            x.resize(length, 0.0);
-            let (exponent, block) = block.split_last().unwrap();
-            let factor = 2f64.powi(*exponent as i32);
-            let wanted = spectrum(&x);
-            let error: f64 = wanted.iter().zip(block).map(|(x, &y)| (x - y as f64 * factor).powi(2)).sum();
-            let all: f64 = wanted.iter().map(|x| x * x).sum();
-            assert!(error <= 1e-6 * all, "{what} {at}: {:.1} dB", 10.0 * (all / error).log10());
-        }
-    };
-    close("x", &x, 50, 64, &results[1]);
-    close("y", &y, 128, 128, &results[2]);
-    close("z", &z, 64, 64, &results[3]);
-    close("tiny", &tiny, 4, 4, &results[4]);
-}
-
 /// An impulse has a flat spectrum, exactly.
 #[test]
 fn the_spectrum_of_an_impulse_is_flat() {

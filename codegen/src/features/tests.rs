@@ -83,6 +83,12 @@ fn nonsense_is_refused_at_its_key() {
         ("like=librosa, sample_rate=16000, log=pcen, pcen_b=1.5", "pcen_b"),
         ("like=librosa, sample_rate=16000, log=pcen, pcen_b=0.1, pcen_time_constant=0.4", "pcen_b"),
         ("like=tflm, sample_rate=16000, deltas=1", "deltas"),
+        ("like=torchaudio, sample_rate=16000, arithmetic=fixed", "arithmetic"),
+        ("like=librosa, sample_rate=16000, n_fft=480, arithmetic=fixed", "n_fft"),
+        ("like=librosa, sample_rate=16000, samples=f32, arithmetic=fixed", "samples"),
+        ("like=kaldi, sample_rate=16000, preemphasis=1.5, arithmetic=fixed", "preemphasis"),
+        ("like=kaldi, sample_rate=16000, arithmetic=integer", "arithmetic"),
+        ("like=tflm, sample_rate=16000, arithmetic=fixed", "arithmetic"),
         ("like=tflm, sample_rate=16000, log=db", "log"),
         ("like=tflm, sample_rate=16000, samples=f32", "samples"),
         ("like=tflm, sample_rate=16000, n_fft=480", "n_fft"),
@@ -132,4 +138,35 @@ fn transforms_are_fast() {
     let graph = Features::of(&keys).unwrap().graph("mel");
     let compiled = crate::compile_graph(graph, &crate::Options::default()).unwrap();
     assert!(compiled.program.constant_bytes() < 60_000, "{}", compiled.program.constant_bytes());
+}
+
+/// Filters that are taken apart are those that they were, within the last bit of their weights.
+#[test]
+fn banks_are_their_filters() {
+    for text in [
+        "like=librosa, sample_rate=16000, n_fft=512, n_mels=40",
+        "like=librosa, sample_rate=22050",
+        "like=torchaudio, sample_rate=16000, n_fft=512",
+        "like=kaldi, sample_rate=16000, n_mels=80",
+        "like=tf.signal, sample_rate=16000, win_length=512, hop=160",
+        "like=python_speech_features, sample_rate=16000",
+    ] {
+        let features = features(text).unwrap();
+        let filters = features.mel.as_ref().unwrap().filters(features.rate, features.n_fft);
+        let bank = fixed::Bank::of(&filters);
+        for (band, filter) in filters.iter().enumerate() {
+            let mut sum = vec![0.0; filter.len()];
+            for (at, weights) in [(band + 1, &bank.weights), (band, &bank.rest)] {
+                let [first, start, width] =
+                    [&bank.first, &bank.start, &bank.width].map(|table| table[at] as usize);
+                for i in 0..width {
+                    sum[first + i] += weights[start + i] as f64 * f64::from(bank.factors[band]);
+                }
+            }
+            let largest = filter.iter().fold(0.0, |largest: f64, x| largest.max(*x));
+            for (bin, (x, y)) in filter.iter().zip(&sum).enumerate() {
+                assert!((x - y).abs() <= largest / 65000.0, "{text}, band {band}, {bin}: {x} and {y}");
+            }
+        }
+    }
 }
