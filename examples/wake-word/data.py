@@ -13,10 +13,13 @@
 
 All are WAV files of 16 kHz, one channel, 16 bits. Voices are espeak-ng's accents of English with its variants. Each variant is in one of three sets:
 training, validation (which chooses the threshold) and held out. Nobody in the held-out set was heard in training, and nor were some of its words.
-Other versions of espeak-ng sound different.
+Most voices of training are random variants, and some are those of other languages. Other versions of espeak-ng sound different.
 """
+import ctypes
+import re
 import subprocess
 import sys
+import tempfile
 import wave
 from functools import lru_cache
 from pathlib import Path
@@ -31,12 +34,12 @@ SEED = 25
 # The word has to fit into the network's window.
 LONGEST = 0.95
 
-ACCENTS = {
-    "training": "en-gb en-us en-029 en-gb-scotland en-gb-x-rp en-us-nyc".split(),
-    "validation": "en-gb en-us en-029 en-gb-scotland en-gb-x-rp en-us-nyc".split(),
-    # Two accents are new.
-    "held-out": "en-gb en-us en-029 en-gb-scotland en-gb-x-rp en-us-nyc en-gb-x-gbclan en-gb-x-gbcwmd".split(),
-}
+HELD_OUT = "held-out"
+# Names as the program espeak-ng takes them, and as its library does. Two accents are held out.
+HELD_OUT_ACCENTS = "en-gb en-us en-029 en-gb-scotland en-gb-x-rp en-us-nyc en-gb-x-gbclan en-gb-x-gbcwmd".split()
+ACCENTS = "gmw/en gmw/en-US gmw/en-029 gmw/en-GB-scotland gmw/en-GB-x-rp gmw/en-US-nyc".split()
+# Voices of other languages, for training, and how to write the wake word for them.
+FOREIGN = dict(de="hej kiln", nl="hee kiln", fi="hei kiln", pl="hej kyln", cs="hej kiln", hu="héj kiln", ro="hei chiln", sk="hej kiln", hr="hej kiln", cy="hei ciln", et="hei kiln", tr="hey kiln", id="hei kiln")
 VARIANTS = {
     "training": "m1 m2 m4 m5 m7 m8 f1 f2 f4 f5 klatt klatt2 klatt5 croak Alex Andy Annie Gene Lee Michael Mike adam anika antonio aunty "
                 "belinda benjamin boris caleb ed edward grandma grandpa iven iven2 linda marcelo max miguel norbert pablo pedro quincy rob "
@@ -56,6 +59,11 @@ say kiln|they kiln|day kiln|may kiln|way kiln|hi kiln|he kiln|big kiln|kiln hey|
 ALIKE_NEW = """hey kingdom|hey kettle|hey killing|weigh kilns|hey kilo|hey gillian|hey kirk|hey ginn|they can|hey, can you|hey pill|lay a kiln|hey crystal|hay kills
 grey kilt|hey kip|hey culture|hey skin|hate killing|a clean|hey kenneth|hey column"""
 ALIKE, ALIKE_NEW = (text.replace("\n", "|").split("|") for text in (ALIKE, ALIKE_NEW))
+# Two syllables as espeak-ng's phonemes, for training.
+FIRST = "h'eI h'eI h'eI h'eI h'eI heI D'eI s'eI m'eI w'eI d'eI p'eI h'aI h'i: @ oUk'eI".split()
+ONSETS = ", k k k g t p b d h f s m sk kl kr kw w l n tS r".replace(",", "").split(" ")
+VOWELS = "I I I E i: a aI oU eI V U u: O: aU".split()
+CODAS = ", l n m N p t d k s lt lk ld lz lm nd f st".replace(",", "").split(" ")
 
 COMMON = """the a to of and in is it you that he was for on are with his they be at one have this from or had by but what some we can out other were all there
 when up use your how said an each she which do their if will way about many then them so these her would make like him into time has look more go see no not"""
@@ -75,17 +83,96 @@ January October Peter Susan Alan Kevin Ian Karen London Paris holiday ticket sta
 apple orange lemon potato carrot chicken salad soup bottle glass plate knife spoon computer phone battery charger screen keyboard message email meeting office""".split()
 
 
-def spoken(text, voice, speed, pitch):
-    """Speech in 16 kHz, without the silence around it, its largest sample 1; None where the voice says nothing."""
-    command = ["espeak-ng", "-v", voice, "-s", str(speed), "-p", str(pitch), "--stdout", text]
-    data = subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout
-    # 22,050 Hz; the header of 44 bytes does not know the length.
-    samples = resample_poly(np.frombuffer(data[44:], "<i2").astype(np.float32), 320, 441).astype(np.float32)
+def trimmed(samples):
+    """16 kHz of 22,050 Hz, without the silence around it, its largest sample 1; None where the voice says nothing."""
+    samples = resample_poly(samples.astype(np.float32), 320, 441).astype(np.float32)
     loud = np.abs(samples)
     if not len(loud) or loud.max() < 100:
         return None
     heard = np.flatnonzero(loud > 0.015 * loud.max())
     return samples[heard[0]:heard[-1] + 1] / loud.max()
+
+
+def spoken(text, voice, speed, pitch):
+    """Speech by the program."""
+    command = ["espeak-ng", "-v", voice, "-s", str(speed), "-p", str(pitch), "--stdout", text]
+    data = subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout
+    # The header of 44 bytes does not know the length.
+    return trimmed(np.frombuffer(data[44:], "<i2"))
+
+
+def random_voice(rng):
+    """A voice file: another throat, which the formants' frequencies, heights and widths are in percent of espeak-ng's own, and another way to speak."""
+    low, throat = rng.uniform(60, 240), rng.uniform(0.86, 1.2)
+    lines = ["language variant", f"pitch {low:.0f} {low * rng.uniform(1.1, 1.8):.0f}"]
+    heights, widths = rng.uniform(50, 120), rng.uniform(60, 150)
+    for formant in range(9):
+        frequency = 100 * throat * rng.normal(1, 0.06) if formant else rng.uniform(80, 130)
+        height = np.clip(heights * rng.normal(1, 0.2), 15, 170) if formant else rng.uniform(80, 140)
+        lines.append(f"formant {formant} {frequency:.0f} {height:.0f} {np.clip(widths * rng.normal(1, 0.2), 30, 180):.0f}")
+    often = lambda share: rng.random() < share
+    if often(0.25):
+        lines.append(f"klatt {rng.integers(1, 7)}")
+    if often(0.5):
+        lines.append(f"voicing {rng.integers(30, 140)}")
+    if often(0.5):
+        lines.append(f"consonants {rng.integers(30, 150)} {rng.integers(40, 130)}")
+    if often(0.3):
+        lines.append(f"roughness {rng.integers(0, 7)}")
+    if often(0.3):
+        lines.append(f"flutter {rng.integers(0, 25)}")
+    if often(0.3):
+        lines.append("breath " + " ".join(str(rng.integers(0, 6)) for _ in range(8)))
+    if often(0.25):
+        lines.append(f"echo {rng.integers(20, 150)} {rng.integers(2, 15)}")
+    if often(0.3):
+        lines.append(f"intonation {rng.integers(1, 5)}")
+    if often(0.3):
+        lines.append("stressAdd " + " ".join(str(rng.integers(-30, 40)) for _ in range(8)))
+    if often(0.4):
+        lines.append("tone " + " ".join(f"{frequency} {rng.integers(40, 255)}" for frequency in (100, 600, 1200, 2000, 3000)))
+    return "\n".join(lines) + "\n"
+
+
+class Library:
+    """espeak-ng in this process, which takes a tenth of the time. A voice may sound a little different each time."""
+
+    def __init__(self):
+        said = subprocess.run(["espeak-ng", "--version"], check=True, stdout=subprocess.PIPE, text=True).stdout
+        installed = Path(re.search(r"Data at: (.*)", said).group(1))
+        self.folder = tempfile.TemporaryDirectory()
+        data = Path(self.folder.name) / "espeak-ng-data"
+        (data / "voices/!v").mkdir(parents=True)
+        for folder in ["", "voices", "voices/!v"]:
+            for path in (installed / folder).iterdir():
+                if not (data / folder / path.name).exists():
+                    (data / folder / path.name).symlink_to(path)
+        self.random = data / "voices/!v/random"
+        self.random.touch()
+        self.library, self.parts = ctypes.CDLL("libespeak-ng.so.1"), []
+        self.heard = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(ctypes.c_short), ctypes.c_int, ctypes.c_void_p)(self.hear)
+        # Samples to a function, not to a loudspeaker.
+        assert self.library.espeak_Initialize(2, 0, str(data.parent).encode(), 0) == 22_050
+        self.library.espeak_SetSynthCallback(self.heard)
+
+    def hear(self, samples, count, _events):
+        if samples and count > 0:
+            self.parts.append(np.ctypeslib.as_array(samples, (count,)).copy())
+        return 0
+
+    def say(self, text, voice, speed, pitch, intonation):
+        self.parts.clear()
+        if self.library.espeak_SetVoiceByName(voice.encode()):
+            raise ValueError(voice)
+        for number, value in [(1, speed), (3, pitch), (4, intonation)]:
+            self.library.espeak_SetParameter(number, value, 0)
+        text = text.encode() + b"\0"
+        # The text may have phonemes in it.
+        self.library.espeak_Synth(text, len(text), 0, 0, 0, 0x101, None, None)
+        return trimmed(np.concatenate(self.parts)) if self.parts else None
+
+
+LIBRARY = lru_cache(maxsize=None)(Library)
 
 
 class Speaker:
@@ -97,10 +184,26 @@ class Speaker:
     def pick(self, values):
         return values[int(self.rng.integers(len(values)))]
 
+    def once(self, text):
+        rng = self.rng
+        accent, variant = self.pick(HELD_OUT_ACCENTS if self.split == HELD_OUT else ACCENTS), self.pick(VARIANTS[self.split])
+        if self.split == HELD_OUT:
+            return spoken(text, f"{accent}+{variant}", int(rng.integers(125, 216)), int(rng.integers(15, 86)))
+        if self.split == "validation":
+            return LIBRARY().say(text, f"{accent}+{variant}", int(rng.integers(125, 216)), int(rng.integers(15, 86)), 50)
+        if rng.random() < 0.7:
+            variant = "random"
+            LIBRARY().random.write_text(random_voice(rng))
+        if rng.random() < 0.1:
+            accent = self.pick(list(FOREIGN))
+            text = FOREIGN[accent] if text in WAKE_WORDS else text
+        said = LIBRARY().say(text, f"{accent}+{variant}", int(rng.integers(115, 230)), int(rng.integers(5, 96)), int(rng.integers(20, 81)))
+        # Slower or faster, as a tape: other throats again.
+        return said if said is None or rng.random() < 0.5 else resample_poly(said, 16, int(rng.integers(14, 20))).astype(np.float32)
+
     def say(self, text):
         while True:
-            voice = f"{self.pick(ACCENTS[self.split])}+{self.pick(VARIANTS[self.split])}"
-            said = spoken(text, voice, int(self.rng.integers(125, 216)), int(self.rng.integers(15, 86)))
+            said = self.once(text)
             if said is not None:
                 return said
 
@@ -110,12 +213,19 @@ class Speaker:
             if len(said) <= LONGEST * RATE:
                 return said
 
+    def syllables(self):
+        """Nearly the wake word."""
+        first, onset, vowel, coda = (self.pick(values) for values in (FIRST, ONSETS, VOWELS, CODAS))
+        return f"[[{first} {onset}'{vowel}{coda}]]"
+
     def alike(self):
-        return self.say(self.pick(ALIKE + ALIKE_NEW * 2 if self.split == "held-out" else ALIKE))
+        if self.split == "training" and self.rng.random() < 0.4:
+            return self.say(self.syllables())
+        return self.say(self.pick(ALIKE + ALIKE_NEW * 2 if self.split == HELD_OUT else ALIKE))
 
     def sentence(self):
         """Words in no order. Those of the held-out set are every third of the list; training does not know them."""
-        mine = [word for k, word in enumerate(WORDS) if (k % 3 == 0) == (self.split == "held-out")]
+        mine = [word for k, word in enumerate(WORDS) if (k % 3 == 0) == (self.split == HELD_OUT)]
         words = [self.pick(COMMON.split()) if self.rng.random() < 0.4 else self.pick(mine) for _ in range(int(self.rng.integers(3, 11)))]
         return self.say(" ".join(words))
 
@@ -208,7 +318,7 @@ def write(path, samples):
 
 def held_out(folder):
     """500 wake words, 1500 phrases that sound alike, and an hour of other speech."""
-    speaker = Speaker("held-out", 3)
+    speaker = Speaker(HELD_OUT, 3)
     rng = speaker.rng
     sentences = [speaker.sentence() for _ in range(1000)]
     length = int(2.4 * RATE)
@@ -224,7 +334,7 @@ def held_out(folder):
 
 def clips(folder):
     """Six wake words and six others, of 1.44 s."""
-    speaker = Speaker("held-out", 4)
+    speaker = Speaker(HELD_OUT, 4)
     rng = speaker.rng
     sentences = [speaker.sentence() for _ in range(30)]
     length, end = int(1.44 * RATE), int(1.2 * RATE)
@@ -238,7 +348,7 @@ def clips(folder):
 def main():
     if len(sys.argv) != 2:
         sys.exit(__doc__)
-    held_out(Path(sys.argv[1]) / "held-out")
+    held_out(Path(sys.argv[1]) / HELD_OUT)
     clips(HERE / "clips")
 
 

@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
-"""Trains the detector of "hey kiln" on speech that data.py makes, and writes the network. Ten minutes on a CPU core.
+"""Trains the detector of "hey kiln" on speech that data.py makes, and writes the network. Twenty minutes on a CPU core.
 
-    venv/bin/pip install torch==2.11.0 torchaudio==2.11.0     # the environment of data.py
+    venv/bin/pip install torch==2.11.0 tensorflow-cpu==2.21.0     # the environment of data.py
     venv/bin/python train.py FOLDER
     cargo kiln quantize FOLDER/wake_word_f32.pt2 --calibration FOLDER/calibration.npz --io quantized -o models/wake_word_int8.onnx
 
-    FOLDER/wake_word_f32.pt2    float32[1, 35, 40] -> float32[1, 1]: rows of features to the probability that the word has just ended
-    FOLDER/calibration.npz      in_0: windows of the training set
-    golden/features.bin         torchaudio's features of the first committed clip: rows of 40 little-endian f32
-    golden/probabilities.txt    the float network's probabilities for each window of each clip
+    FOLDER/scenes.npz           recordings as features; where it exists, it is read and not made
+    FOLDER/wake_word_f32.pt2    float32[1, 40] -> float32[1, 1]: a row of features to the probability that the word has just ended
+    FOLDER/calibration.npz      in_0: features of recordings, row by row
+    golden/features.bin         TensorFlow's features of the first committed clip: rows of 40 little-endian i16
+    golden/probabilities.txt    the float network's probabilities for each row of each clip
 
 It prints misses and false accepts of the validation voices by threshold; detector/src/lib.rs has the threshold. Seeds are fixed. Another CPU may
 round differently while training, and the weights change a little.
@@ -19,102 +20,185 @@ from pathlib import Path
 
 import numpy as np
 import torch
-import torchaudio
 from torch import nn
 from torch.nn import functional
+from torch.nn.utils.fusion import fuse_conv_bn_eval
 
 import data
 from data import HERE, RATE, Speaker
 
-# Features: as in detector/src/lib.rs.
-WINDOW, HOP, BANDS, OFFSET = 512, 480, 40, 1e-5
-ROWS = 35
-CHANNELS, EPOCHS, BATCH = 64, 13, 128
-SCENES, SCENE_ROWS = 20_000, 86
-SCENE = (SCENE_ROWS - 1) * HOP + WINDOW
-AVERAGED = 4
-
-MEL = torchaudio.transforms.MelSpectrogram(RATE, n_fft=WINDOW, hop_length=HOP, n_mels=BANDS, f_min=60.0, f_max=7600.0, center=False)
+# Features: as in detector/src/lib.rs. A stream begins behind silence.
+WINDOW, HOP, BANDS = 480, 320, 40
+# What Kiln multiplies them by for a network of floats.
+FACTOR = 0.0390625
+CHANNELS, EPOCHS, BATCH = 64, 10, 64
+SCENES, SCENE_ROWS = 15_000, 200
+SCENE = SCENE_ROWS * HOP
+AVERAGED = 5
 
 
 def features(samples):
-    """[rows, bands]"""
-    return torch.log(MEL(torch.as_tensor(samples)) + OFFSET).T
+    """[rows, bands], integers"""
+    import tensorflow
+    from tensorflow.lite.experimental.microfrontend.python.ops.audio_microfrontend_op import audio_microfrontend
+
+    if samples.dtype != np.int16:
+        samples = np.round(samples * 32767).astype(np.int16)
+    samples = np.concatenate([np.zeros(WINDOW - HOP, np.int16), samples])
+    rows = audio_microfrontend(
+        tensorflow.constant(samples), sample_rate=RATE, window_size=1000 * WINDOW // RATE, window_step=1000 * HOP // RATE, num_channels=BANDS,
+        lower_band_limit=125.0, upper_band_limit=7500.0, enable_pcan=True, enable_log=True, out_type=tensorflow.uint16)
+    return rows.numpy().astype(np.int16)
+
+
+def behind_zeros(conv, x):
+    """A convolution of each row and those before it, which are zeros at first. [n, channels, rows]"""
+    return conv(functional.pad(x, (conv.kernel_size[0] - 1, 0)))
 
 
 class Network(nn.Module):
-    """Convolutions along time, without padding: Kiln keeps the rows that they still need (`input = "sliding"`)."""
-
     def __init__(self):
         super().__init__()
-        self.first = nn.Conv1d(BANDS, CHANNELS, 3)
-        layers = [nn.BatchNorm1d(CHANNELS), nn.ReLU()]
-        for size in (5, 7, 9, 9):
-            layers += [nn.Conv1d(CHANNELS, CHANNELS, size, groups=CHANNELS, bias=False), nn.BatchNorm1d(CHANNELS), nn.ReLU()]
-            layers += [nn.Conv1d(CHANNELS, CHANNELS, 1, bias=False), nn.BatchNorm1d(CHANNELS), nn.ReLU()]
-        self.body = nn.Sequential(*layers)
-        self.drop = nn.Dropout(0.1)
-        self.last = nn.Conv1d(CHANNELS, 1, 7)
+        conv = lambda channels, size, **options: nn.Conv1d(channels, CHANNELS, size, bias=False, **options)
+        after = lambda: nn.Sequential(nn.BatchNorm1d(CHANNELS), nn.ReLU())
+        self.first = nn.ModuleList([conv(BANDS, 3), after()])
+        self.blocks = nn.ModuleList(
+            nn.ModuleList([conv(CHANNELS, size, groups=CHANNELS), after(), conv(CHANNELS, 1), after()]) for size in (5, 7, 9, 11))
+        self.drop = nn.Dropout1d(0.1)
+        self.last = nn.Conv1d(CHANNELS, 1, 23)
 
-    def logits(self, rows):
-        """[n, rows, bands] to [n, windows]"""
-        return self.last(self.drop(self.body(self.first(rows.transpose(1, 2))))).squeeze(1)
+    def logits(self, rows, along_time=behind_zeros):
+        """[n, rows, bands] to [n, rows]"""
+        first, after = self.first
+        x = after(along_time(first, rows.transpose(1, 2)))
+        for depthwise, after, pointwise, last in self.blocks:
+            x = last(pointwise(after(along_time(depthwise, x))))
+        return along_time(self.last, self.drop(x)).squeeze(1)
 
-    def forward(self, rows):
-        return torch.sigmoid(self.logits(rows))
+    def along_time(self):
+        """Its convolutions along time."""
+        return [self.first[0], *(block[0] for block in self.blocks), self.last]
 
 
-def targets(end):
-    """For each window of a scene: 1 where the word has just ended, NaN around that."""
-    last = (np.arange(SCENE_ROWS - ROWS + 1) + ROWS - 1) * HOP + WINDOW
-    behind = (last - end) / RATE
-    wanted = np.zeros(len(last), np.float32)
-    wanted[(behind > -0.15) & (behind < 0.5)] = np.nan
-    wanted[(behind >= 0) & (behind <= 0.2)] = 1
+def fused(model):
+    """The same network, whose normalisations are in the weights of the convolutions in front of them."""
+    for part in [model.first, *model.blocks]:
+        for k in range(0, len(part), 2):
+            normalisation, relu = part[k + 1]
+            part[k], part[k + 1] = fuse_conv_bn_eval(part[k], normalisation), relu
+    return model
+
+
+class Step(nn.Module):
+    """The same for one row, [1, bands]: what came before is in buffers."""
+
+    def __init__(self, network):
+        super().__init__()
+        self.network = network
+        for k, conv in enumerate(network.along_time()):
+            self.register_buffer(f"rows_{k}", torch.zeros(1, conv.in_channels, conv.kernel_size[0] - 1))
+
+    def forward(self, row):
+        places = iter(range(len(self.network.along_time())))
+
+        def step(conv, x):
+            held = getattr(self, f"rows_{next(places)}")
+            rows = torch.cat([held, x], 2)
+            held.copy_(rows[:, :, 1:])
+            return conv(rows)
+
+        return torch.sigmoid(self.network.logits(row.unsqueeze(1), step))
+
+
+def targets(ends):
+    """For each row of a scene: 1 where the word has just ended, NaN around that."""
+    wanted = np.zeros(SCENE_ROWS, np.float32)
+    for end in ends:
+        behind = ((np.arange(SCENE_ROWS) + 1) * HOP - end) / RATE
+        wanted[(behind > -0.15) & (behind < 0.5)] = np.nan
+    for end in ends:
+        behind = ((np.arange(SCENE_ROWS) + 1) * HOP - end) / RATE
+        wanted[(behind >= 0) & (behind <= 0.2)] = 1
     return wanted
 
 
-def scenes(count, speaker, words, alike, sentences):
-    rng, x, y = speaker.rng, [], []
-    others = alike + sentences
-    for k in range(count):
+def scene(speaker, words, alike, sentences):
+    """Wake words and others, one behind the other."""
+    rng = speaker.rng
+    sound, ends = np.zeros(SCENE, np.float32), []
+    at = int(rng.uniform(-0.5, 1.0) * RATE)
+    silent = rng.random() < 0.03
+    while at < SCENE and not silent:
         kind = rng.random()
-        end = np.inf
-        if kind < 0.45:
-            end = int(rng.uniform(1.1, 2.35) * RATE)
-            sound = data.with_wake_word(rng, words[k % len(words)], others, SCENE, end)
-        elif kind < 0.8:
-            sound = data.stream(rng, [alike[int(rng.integers(len(alike)))] for _ in range(4)], SCENE)
-        elif kind < 0.97:
-            sound = data.stream(rng, [others[int(rng.integers(len(others)))] for _ in range(4)], SCENE)
-        else:
-            sound = np.zeros(SCENE, np.float32)
-        x.append(features(data.recorded(rng, sound, sentences, 0)))
-        y.append(targets(end))
-    return torch.stack(x), torch.from_numpy(np.stack(y))
+        part = speaker.pick(words if kind < 0.35 else alike if kind < 0.75 else sentences) * rng.uniform(0.6, 1)
+        begin = max(-at, 0)
+        at += len(part)
+        if begin < len(part):
+            sound[at - len(part) + begin:at] += part[begin:len(part) - max(at - SCENE, 0)]
+        if kind < 0.35:
+            # A word whose beginning is cut off is none.
+            ends += [at] if not begin else []
+        at += int(rng.uniform(0.02, 0.7 if rng.random() < 0.8 else 1.5) * RATE)
+    # Microphones and rooms have their own loudness of high and low sounds.
+    sound = np.convolve(sound, [1, rng.uniform(-0.6, 0.6), rng.uniform(-0.3, 0.3)])[:SCENE].astype(np.float32)
+    return features(data.recorded(rng, sound, sentences, 0)), targets(ends)
 
 
-def speech(speaker, words, alike, sentences):
-    return ([speaker.wake_word() for _ in range(words)], [speaker.alike() for _ in range(alike)], [speaker.sentence() for _ in range(sentences)])
+def scenes(folder):
+    path = folder / "scenes.npz"
+    if not path.exists():
+        started = time.time()
+        speaker = Speaker("training", 1)
+        heard = [[say() for _ in range(count)] for say, count in [(speaker.wake_word, 6000), (speaker.alike, 10000), (speaker.sentence, 3000)]]
+        print(f"spoken: {time.time() - started:.0f} s", flush=True)
+        x, y = zip(*(scene(speaker, *heard) for _ in range(SCENES)))
+        np.savez(path, x=np.stack(x), y=np.stack(y))
+        print(f"{SCENES} scenes: {time.time() - started:.0f} s", flush=True)
+    with np.load(path) as saved:
+        return torch.from_numpy(saved["x"]), torch.from_numpy(saved["y"])
+
+
+def moved(rows, bands):
+    """Throats of other lengths: in half of the recordings, bands move by up to so many."""
+    at = (torch.arange(BANDS) + bands * (2 * torch.rand(len(rows), 1) - 1) * (torch.rand(len(rows), 1) < 0.5)).clamp(0, BANDS - 1)
+    low = at.floor().long().clamp(max=BANDS - 2)
+    part = (at - low)[:, None]
+    low = low[:, None].expand(-1, rows.shape[1], -1)
+    return rows.gather(2, low) * (1 - part) + rows.gather(2, low + 1) * part
+
+
+def missing(rows, axis, longest, times):
+    """Some rows or bands are missing."""
+    count, length = len(rows), rows.shape[axis]
+    for _ in range(times):
+        begin = torch.randint(0, length, (count, 1))
+        end = begin + torch.randint(0, longest, (count, 1)) * (torch.rand(count, 1) < 0.6)
+        without = (torch.arange(length) >= begin) & (torch.arange(length) < end)
+        rows = rows.masked_fill(without[:, None] if axis == 2 else without[:, :, None], 0)
+    return rows
+
+
+def changed(rows):
+    return missing(missing(moved(rows, 2), 2, 7, 2), 1, 6, 3)
 
 
 def train(x, y):
     model = Network()
-    # Normalised features while training; below, the first layer takes them as they are.
-    flat = x.reshape(-1, BANDS)
-    mean, deviation = flat.mean(0), flat.std(0)
-    optimiser = torch.optim.AdamW(model.parameters(), lr=3e-3, weight_decay=1e-4)
+    # The deviation of features, which the first layer is given at the end.
+    deviation = float((x[:1000].float() * FACTOR).std())
+    optimiser = torch.optim.AdamW(model.parameters(), lr=3e-3, weight_decay=1e-3)
     steps = EPOCHS * (len(x) // BATCH)
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, 6e-3, total_steps=steps)
     for epoch in range(EPOCHS):
         started, total = time.time(), 0.0
         for batch in torch.randperm(len(x)).split(BATCH)[:len(x) // BATCH]:
-            rows, wanted = (x[batch] - mean) / deviation, y[batch]
-            # Whole bands of the spectrum are missing from time to time.
-            low = torch.randint(0, BANDS - 6, ())
-            rows[:: 4, :, low:low + torch.randint(1, 7, ())] = 0
+            rows, wanted = changed(x[batch].float() * (FACTOR / deviation)), y[batch]
             sure = ~torch.isnan(wanted)
-            loss = functional.binary_cross_entropy_with_logits(model.logits(rows)[sure], wanted[sure], pos_weight=torch.tensor(1.5))
+            logits, wanted = model.logits(rows)[sure], wanted[sure]
+            # Where the network is wrong counts more: most rows are easy.
+            wrong = (torch.sigmoid(logits.detach()) - wanted).abs()
+            weight = (0.1 + wrong) * torch.where(wanted > 0, 1.5, 1.0)
+            loss = (functional.binary_cross_entropy_with_logits(logits, wanted, reduction="none") * weight).sum() / (0.15 * len(weight))
             optimiser.zero_grad()
             loss.backward()
             optimiser.step()
@@ -122,15 +206,13 @@ def train(x, y):
             total += loss.item()
         print(f"epoch {epoch}: loss {total / (len(x) // BATCH):.4f}, {time.time() - started:.0f} s", flush=True)
     with torch.no_grad():
-        first = model.first
-        first.weight /= deviation[None, :, None]
-        first.bias -= (first.weight * mean[None, :, None]).sum((1, 2))
-    return model.eval()
+        model.first[0].weight /= deviation
+    return fused(model.eval())
 
 
-def averaged(probabilities):
-    """The largest average of AVERAGED neighbours."""
-    return np.convolve(probabilities, np.ones(AVERAGED) / AVERAGED, "valid").max()
+def probabilities(model, rows):
+    with torch.no_grad():
+        return torch.sigmoid(model.logits(torch.from_numpy(rows)[None] * FACTOR))[0].numpy()
 
 
 def validate(model):
@@ -138,29 +220,29 @@ def validate(model):
     speaker = Speaker("validation", 2)
     rng = speaker.rng
     sentences = [speaker.sentence() for _ in range(400)]
-    with torch.no_grad():
-        score = lambda sound: averaged(model(features(data.recorded(rng, sound, sentences, 5))[None])[0].numpy())
-        around = lambda said: score(data.with_wake_word(rng, said, sentences, int(2.4 * RATE), int(rng.uniform(1.5, 1.9) * RATE)))
-        heard = np.array([around(speaker.wake_word()) for _ in range(400)])
-        alike = np.array([around(speaker.alike()) for _ in range(1000)])
-        others = np.array([score(data.stream(rng, [speaker.pick(sentences) for _ in range(4)], 6 * RATE)) for _ in range(600)])
+
+    def score(sound):
+        rows = features(data.recorded(rng, sound, sentences, 5))
+        return np.convolve(probabilities(model, rows), np.ones(AVERAGED) / AVERAGED, "valid").max()
+
+    around = lambda said: score(data.with_wake_word(rng, said, sentences, int(2.4 * RATE), int(rng.uniform(1.5, 1.9) * RATE)))
+    heard = np.array([around(speaker.wake_word()) for _ in range(1000)])
+    alike = np.array([around(speaker.alike()) for _ in range(2000)])
+    others = np.array([score(data.stream(rng, [speaker.pick(sentences) for _ in range(4)], 6 * RATE)) for _ in range(1200)])
     for threshold in [0.3, 0.4, 0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 0.98]:
-        print(f"threshold {threshold}: {np.sum(heard < threshold)} of {len(heard)} missed; false accepts of {np.sum(alike >= threshold)} of {len(alike)} "
-              f"that sound alike, {np.sum(others >= threshold)} in an hour of other speech")
+        print(f"threshold {threshold}: {np.mean(heard < threshold):.1%} missed; false accepts of {np.mean(alike >= threshold):.1%} that sound alike, "
+              f"{np.sum(others >= threshold) / 2} an hour of other speech")
 
 
 def golden(model):
-    """Features of the first clip, and the float network's probabilities for each window of each."""
+    """Features of the first clip, and the float network's probabilities for each row of each."""
     (HERE / "golden").mkdir(exist_ok=True)
     lines = []
     for path in sorted((HERE / "clips").glob("*/*.wav")):
-        samples = np.frombuffer(path.read_bytes()[44:], "<i2").astype(np.float32) / 32768
-        rows = features(samples)
+        rows = features(np.frombuffer(path.read_bytes()[44:], "<i2"))
         if not lines:
-            (HERE / "golden/features.bin").write_bytes(rows.numpy().astype("<f4").tobytes())
-        with torch.no_grad():
-            probabilities = model(rows[None])[0].numpy()
-        lines.append(f"{path.parent.name}/{path.stem} " + " ".join(f"{probability:.4f}" for probability in probabilities))
+            (HERE / "golden/features.bin").write_bytes(rows.astype("<i2").tobytes())
+        lines.append(f"{path.parent.name}/{path.stem} " + " ".join(f"{probability:.4f}" for probability in probabilities(model, rows)))
     (HERE / "golden/probabilities.txt").write_text("\n".join(lines) + "\n")
 
 
@@ -171,21 +253,15 @@ def main():
     folder.mkdir(parents=True, exist_ok=True)
     torch.set_num_threads(1)
     torch.manual_seed(data.SEED)
-
-    started = time.time()
-    speaker = Speaker("training", 1)
-    heard = speech(speaker, 3000, 6000, 1600)
-    print(f"spoken: {time.time() - started:.0f} s", flush=True)
-    x, y = scenes(SCENES, speaker, *heard)
-    print(f"{len(x)} scenes: {time.time() - started:.0f} s", flush=True)
+    x, y = scenes(folder)
     model = train(x, y)
     torch.save(model.state_dict(), folder / "weights.pt")
 
-    windows = torch.stack([x[k, at:at + ROWS] for k, at in zip(range(0, SCENES, SCENES // 800), np.random.default_rng(data.SEED).integers(0, SCENE_ROWS - ROWS, 800))])
-    np.savez_compressed(folder / "calibration.npz", in_0=windows[:, None].numpy())
-    torch.export.save(torch.export.export(model, (torch.zeros(1, ROWS, BANDS),)), folder / "wake_word_f32.pt2")
-    golden(model)
+    rows = x[:: SCENES // 12].reshape(-1, 1, BANDS).float() * FACTOR
+    np.savez_compressed(folder / "calibration.npz", in_0=rows.numpy())
     validate(model)
+    golden(model)
+    torch.export.save(torch.export.export(Step(model), (torch.zeros(1, BANDS),)), folder / "wake_word_f32.pt2")
 
 
 if __name__ == "__main__":

@@ -128,12 +128,17 @@ fn sliding_models_find_digits_in_longer_samples() {
 #[test]
 fn wake_words_have_one_confusion_matrix_everywhere() {
     let library = std::fs::read_to_string(example("wake-word/detector/src/lib.rs")).unwrap();
-    let features = library.lines().find_map(|line| line.trim().strip_prefix("features = \"")).unwrap();
-    let options = Options {
-        input: Input::Sliding,
-        features: Some(features.trim_end_matches("\",").into()),
-        ..Options::default()
-    };
+    let mut options = Options::default();
+    for line in library.lines().map(str::trim) {
+        if let Some(features) = line.strip_prefix("features = \"") {
+            options.features = Some(features.trim_end_matches("\",").into());
+        }
+        if let Some(state) = line.strip_prefix("state(\"") {
+            let pair = state.trim_end_matches("\"),").replace("\", \"", "=");
+            options.states.push(pair.parse().unwrap());
+        }
+    }
+    assert!(options.features.is_some() && options.states.len() == 6);
     let settings = Settings {
         data: example("wake-word/clips"),
         pool: Pool::Max,

@@ -1,4 +1,4 @@
-//! The wake-word example on the Raspberry Pi Pico, with an I²S microphone such as the INMP441: data on GPIO 2, bit clock on GPIO 3, word select on
+//! The wake-word example on the Raspberry Pi Pico and the Pico 2, with an I²S microphone such as the INMP441: data on GPIO 2, bit clock on GPIO 3, word select on
 //! GPIO 4, its channel pin on ground. The LED is lit for a second where "hey kiln" was heard. `cargo run --release` flashes it.
 #![no_std]
 #![no_main]
