@@ -150,7 +150,7 @@ impl Tracer<'_> {
         let mut first = band.start;
         loop {
             let part = first..band.end.min(first + unit.max(1));
-            self.part(node, &part);
+            self.part(node, &part, band.len() > 1);
             first = part.end;
             if first >= band.end {
                 return;
@@ -158,8 +158,8 @@ impl Tracer<'_> {
         }
     }
 
-    /// Reads what some rows of the result need, and writes them.
-    fn part(&mut self, node: &Node, part: &Range<usize>) {
+    /// Reads what some rows of the result need, and writes them. `among`: the kernel is asked for others at the same time.
+    fn part(&mut self, node: &Node, part: &Range<usize>, among: bool) {
         let result = self.place(node.result);
         let streams: Vec<bool> = (0..node.operands.len()).map(|k| self.streams(node, k, part)).collect();
         for (k, &operand) in node.operands.iter().enumerate().filter(|&(k, _)| streams[k]) {
@@ -175,7 +175,8 @@ impl Tracer<'_> {
             self.trace.end += 1;
         }
         for (k, &operand) in node.operands.iter().enumerate().filter(|&(k, _)| !streams[k]) {
-            let needed = self.needed(node, k, part);
+            let repeats = among && geometry::repeats(self.graph, node, k);
+            let needed = if repeats { None } else { self.needed(node, k, part) };
             self.read(self.place(operand), operand, needed);
         }
         let by_row = self.row_bytes(node.result).is_some();

@@ -54,6 +54,13 @@ pub fn in_order(graph: &Graph, node: &Node) -> bool {
     by_row && !matches!(node.op.facts().rows, Rows::Behind(_) | Rows::Part)
 }
 
+/// Whether an elementwise op repeats elements of the operand. Kernels are asked for several rows at once: all of these rows have to be there until the last one is written.
+pub fn repeats(graph: &Graph, node: &Node, operand: usize) -> bool {
+    let dims = |id| graph.ty(id).shape.dims();
+    let id = node.operands.get(operand).filter(|_| operand < node.op.elementwise_operands());
+    id.is_some_and(|&id| dims(id) != dims(node.result))
+}
+
 /// Whether the node can absorb its operand row by row: its result is one row, made of all rows of the operand.
 pub fn absorbs(graph: &Graph, node: &Node) -> bool {
     let Some(&operand) = node.operands.first() else { return false };
