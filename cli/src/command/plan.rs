@@ -1,7 +1,7 @@
 //! `cargo kiln plan`.
 
 use super::model::{note_target, ModelArgs};
-use anyhow::Result;
+use anyhow::{bail, Result};
 use cargo_kiln::plan;
 use clap::Args;
 use kiln_codegen::{import, model_name, read_file, write_whole};
@@ -55,6 +55,12 @@ impl Arguments {
 
     fn pareto(self) -> Result<ExitCode> {
         let (model, options) = (&self.model.model, self.model.options()?);
+        if !options.predicts_cycles() {
+            bail!(
+                "cycles are predicted for microcontrollers, not for `{}`\n    help: name one: --target cortex-m4",
+                options.target().name()
+            );
+        }
         note_target(&options);
         let name = model_name(model);
         let points = front(&import(&read_file(model)?, &name, &options)?, &options)?;

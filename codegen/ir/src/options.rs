@@ -327,13 +327,18 @@ impl Options {
     /// The default of [`qdq_drift`](Self::qdq_drift): a quarter of the range of 8 bits. Behind a softmax, one step of its operand may be nearly as much.
     pub const DRIFT: u32 = 64;
 
+    /// Whether cycles are predicted for the target: those of hosts are not.
+    pub fn predicts_cycles(&self) -> bool {
+        self.target().core() != Core::Host
+    }
+
     /// Refuses options that do not go together.
     ///
     /// # Errors
     /// [`Error::Options`] for `cycles` where none are predicted, for `cores` where there are no cores to share steps, or no steps to share; and for a `source` that is not an input from above to below.
     pub fn check(&self) -> Result<(), Error> {
         self.check_source()?;
-        if self.cycles.is_some() && matches!(self.target().core(), Core::Host) {
+        if self.cycles.is_some() && !self.predicts_cycles() {
             return Err(Error::Options(Problem {
                 place: "option `cycles`".into(),
                 what: format!(

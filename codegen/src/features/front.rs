@@ -182,6 +182,10 @@ impl Features {
 
     /// Refuses a network that would take all of its frames anew each time, and frames that would be too many, or that are not there.
     fn check_steps(&self, graph: &Graph, frames: usize, goes_on: bool) -> Result<(), Error> {
+        if goes_on && self.deltas.is_some() {
+            let what = "deltas take frames beside those that are new";
+            return Err(refused(what, "use kiln::features!, and give the frames to the model"));
+        }
         if let Some(remembered) = self.remembers().filter(|_| frames > 1 && graph.states.is_empty()) {
             let what =
                 format!("the model takes {frames} frames at once, and remembers nothing, but {remembered}");
@@ -196,10 +200,6 @@ impl Features {
                 &what,
                 &format!("they are at most {MOST_STEPS}: use kiln::features!, and give the frames to the model, which may slide"),
             ));
-        }
-        if goes_on && self.deltas.is_some() {
-            let what = "deltas take frames beside those that are new";
-            return Err(refused(what, "use kiln::features!, and give the frames to the model"));
         }
         if self.fixed && self.pcen.is_some() && frames > 1 {
             let what = format!(

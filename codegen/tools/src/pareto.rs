@@ -47,8 +47,13 @@ impl Point {
 /// # Errors
 /// As [`compile_graph`], where the model does not compile with these options.
 pub fn front(graph: &Graph, options: &Options) -> Result<Vec<Point>, Error> {
-    let mut all = vec![point(&compile_graph(graph.clone(), options)?, Vec::new())?];
-    let base = Options { ram: None, cycles: None, ..options.clone() };
+    // What exceeds a budget with these options may fit with others.
+    let (mut all, exceeds) = match compile_graph(graph.clone(), options) {
+        Ok(compiled) => (vec![point(&compiled, Vec::new())?], None),
+        Err(error @ Error::OverBudget(_)) => (Vec::new(), Some(error)),
+        Err(error) => return Err(error),
+    };
+    let base = Options { ram: None, cycles: None, flash: None, ..options.clone() };
     for flash in flash_settings(graph, &base)? {
         let set = flash.options(&base);
         // With any budget of cycles, all schedules are planned.
@@ -82,7 +87,10 @@ pub fn front(graph: &Graph, options: &Options) -> Result<Vec<Point>, Error> {
             front.push(point.clone());
         }
     }
-    Ok(front)
+    match exceeds.filter(|_| front.is_empty()) {
+        Some(error) => Err(error),
+        None => Ok(front),
+    }
 }
 
 /// What a compilation takes.
@@ -108,7 +116,7 @@ struct Flash {
 impl Flash {
     fn options(self, base: &Options) -> Options {
         let weights = if self.packed { Some(Weights::Packed) } else { base.weights };
-        Options { flash: self.budget.or(base.flash), weights, ..base.clone() }
+        Options { flash: self.budget, weights, ..base.clone() }
     }
 
     fn names(self) -> impl Iterator<Item = (&'static str, String)> {
@@ -117,15 +125,12 @@ impl Flash {
     }
 }
 
-/// As much as the options allow, and less and less: fewer weights that are transformed, and packed ones.
+/// As much as there is, and less and less: fewer weights that are transformed, and packed ones.
 fn flash_settings(graph: &Graph, base: &Options) -> Result<Vec<Flash>, Error> {
     let mut settings = vec![Flash { budget: None, packed: false }];
     let mut last = compile_graph(graph.clone(), base)?;
     while settings.len() < MOST_FLASH {
         let budget = last.program.constant_bytes() + CODE - 1;
-        if base.flash.is_some_and(|most| budget >= most) {
-            break;
-        }
         let less = compile_graph(graph.clone(), &Options { flash: Some(budget), ..base.clone() })?;
         if less.program.constant_bytes() >= last.program.constant_bytes() {
             break;

@@ -146,9 +146,14 @@ fn dilated_convolutions_are_slow() {
 fn nothing_is_better_than_a_point_of_the_front() {
     let (mut several, mut spends) = (0, 0);
     for path in models() {
+        // Each is compiled many times.
         let bytes = std::fs::read(&path).unwrap();
+        if bytes.len() > 128 << 10 {
+            continue;
+        }
         let about = path.display();
-        for target in [Target::CortexMDsp, Target::Rv32] {
+        let targets = [Target::CortexMDsp, Target::Rv32];
+        for target in targets.into_iter().take(if path.starts_with(OWN) { 2 } else { 1 }) {
             let whole = options(Optimize::Speed, target);
             let Ok(graph) = import(&bytes, "model", &whole) else { continue };
             let points = match front(&graph, &whole) {
