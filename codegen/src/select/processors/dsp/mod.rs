@@ -178,7 +178,12 @@ impl Kernel {
         let (id, products) = match self {
             Kernel::Tiled(shape, ..) => {
                 let products = products(shape.out_c, 4);
-                (KernelId::Conv2dI8Dsp, asked.in_tiles(products, (shape.out_h, shape.out_w), 2))
+                // With `optimize = "size"`, another kernel would be more code.
+                let tiles = match asked.options.optimize {
+                    Optimize::Size => products,
+                    _ => asked.in_tiles(products, (shape.out_h, shape.out_w), 2),
+                };
+                (KernelId::Conv2dI8Dsp, tiles)
             }
             Kernel::Winograd(shape, _) => {
                 (KernelId::Conv2dI8DspWinograd, winograd::products(shape, conv::TILES, conv::TRANSFORMATION))

@@ -183,7 +183,10 @@ impl Kernel {
         };
         let products = (macs / filters).saturating_mul(filters.next_multiple_of(at_once));
         let products = match self {
-            Kernel::Tiled(shape, ..) => asked.in_tiles(products, (shape.out_h, shape.out_w), 2),
+            // With `optimize = "size"`, another kernel would be more code.
+            Kernel::Tiled(shape, ..) if asked.options.optimize != Optimize::Size => {
+                asked.in_tiles(products, (shape.out_h, shape.out_w), 2)
+            }
             _ => products,
         };
         kernel::cycles(id, core, products, results).unwrap_or(u64::MAX)
