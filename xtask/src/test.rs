@@ -9,7 +9,7 @@ use std::process::Command;
 /// Crates that are workspaces of their own: an example, or the firmware of a board.
 const OUTSIDE: [&str; 2] = ["examples", "boards"];
 
-/// Features of the runtime that are linted, tested and documented. All packages are, in one run: for the runtime alone, Cargo would compile the compiler again.
+/// Features of the runtime that are linted and documented. All packages are, in one run: for the runtime alone, Cargo would compile the compiler again.
 const FEATURES: &str = "kiln-nn/defmt,kiln-nn/heapless,kiln-nn/ndarray,kiln-nn/std";
 
 /// What pages of examples are compiled for.
@@ -29,18 +29,12 @@ pub(crate) fn run_all() -> Result<(), Failure> {
 
 /// Lints, and the tests of the workspace.
 fn build_tests(root: &Path) -> Result<(), Failure> {
-    run("lints, and tests are built", &mut workspace(root, &["test", "--no-run"]))?;
-    lint_outside(root)
-}
-
-/// A Cargo command for all packages of the workspace. Clippy's driver compiles them, as `cargo clippy` has it do: what a lint warns of is an error. So
-/// what the tests depend on, the compiler in macros above all, is compiled once, not once for lints and once for tests.
-fn workspace(root: &Path, arguments: &[&str]) -> Command {
-    // An argument, and not a variable, which tests that call Cargo would inherit.
-    let driver = ["--config", "build.rustc-workspace-wrapper=\"clippy-driver\""];
-    let mut command = cargo(root, &driver);
-    command.args(arguments).args(["--workspace", "--features", FEATURES]).env("CLIPPY_ARGS", "-Dwarnings");
-    command
+    // Clippy compiles the compiler that macros run once more. Its readers take longest to optimise, and run for moments.
+    let plain = ["clippy", "--config", "profile.dev.package.kiln-nn-front.opt-level=0"];
+    let lints = ["--workspace", "--all-targets", "--features", FEATURES, "--", "-D", "warnings"];
+    run("lints", &mut cargo(root, &[&plain[..], &lints].concat()))?;
+    lint_outside(root)?;
+    run("tests are built", &mut cargo(root, &["test", "--workspace", "--no-run"]))
 }
 
 /// Long tests of the workspace that run beside the others, by binary and name. Those of the guides follow those of new projects, and find most of it built.
@@ -52,8 +46,8 @@ const BESIDE: [(&str, &str); 3] = [
 
 /// All other tests of the workspace.
 fn test_workspace(root: &Path) -> Result<(), Failure> {
-    let mut tests = workspace(root, &["test", "--no-fail-fast"]);
-    tests.arg("--").args(BESIDE.iter().flat_map(|(_, test)| ["--skip", test]));
+    let mut tests = cargo(root, &["test", "--workspace", "--no-fail-fast", "--"]);
+    tests.args(BESIDE.iter().flat_map(|(_, test)| ["--skip", test]));
     run("tests", &mut tests)
 }
 
@@ -67,11 +61,12 @@ fn test_elsewhere(root: &Path) -> Result<(), Failure> {
             test_package(root, &package)?;
         }
     }
-    run("documentation", workspace(root, &["doc", "--no-deps"]).env("RUSTDOCFLAGS", "-D warnings"))?;
+    let documentation = ["doc", "--workspace", "--no-deps", "--features", FEATURES];
+    run("documentation", cargo(root, &documentation).env("RUSTDOCFLAGS", "-D warnings"))?;
     for (binary, test) in BESIDE {
         // The same packages as in other tests, so that none of them is compiled again with other features.
-        let mut command = workspace(root, &["test", "--test", binary]);
-        run(test, command.args(["--", "--exact", test]))?;
+        let arguments = ["test", "--workspace", "--test", binary, "--", "--exact", test];
+        run(test, &mut cargo(root, &arguments))?;
     }
     Ok(())
 }
