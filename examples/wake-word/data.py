@@ -12,7 +12,7 @@
     clips/                      short recordings of the held-out voices, which the tests and the firmware read
 
 All are WAV files of 16 kHz, one channel, 16 bits. Voices are espeak-ng's accents of English with its variants. Each variant is in one of three sets:
-training, validation (which chooses the threshold) and held out. Nobody in the held-out set was heard in training, and nor were some of its words.
+training, validation (which compares thresholds) and held out. Nobody in the held-out set was heard in training, and nor were some of its words.
 Most voices of training are random variants, and some are those of other languages. Other versions of espeak-ng sound different.
 """
 import ctypes

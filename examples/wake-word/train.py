@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Trains the detector of "hey kiln" on speech that data.py makes, and writes the network. Twenty minutes on a CPU core.
+"""Trains the detector of "hey kiln" on speech that data.py makes, and writes the network.
 
     venv/bin/pip install torch==2.11.0 tensorflow-cpu==2.21.0     # the environment of data.py
     venv/bin/python train.py FOLDER
