@@ -211,10 +211,6 @@ impl PlaceReport {
         }
     }
 
-    fn limits(&self) -> Limits {
-        self.within.as_ref().map_or(Limits::default(), |(limits, _)| *limits)
-    }
-
     /// Compares the outputs of cases, or of frames: `what` they are. Where no outputs are expected, there have to be none.
     fn compare(&mut self, what: &str, graph: &Graph, actual: &[Vec<Data>], expected: &[Vec<Data>]) {
         each(graph, actual, expected, |case, k, ty, found, data| {
@@ -308,8 +304,10 @@ impl Report {
             };
             // Writing to a string cannot fail.
             let _ = writeln!(out, "  {:<16} {verdict}: {}{bits}", place.place, place.total);
-            for (k, output) in place.within.iter().flat_map(|(_, outputs)| outputs).enumerate() {
-                let _ = writeln!(out, "    output {k}: {}", output.describe(&place.limits()));
+            if let Some((limits, outputs)) = &place.within {
+                for (k, output) in outputs.iter().enumerate() {
+                    let _ = writeln!(out, "    output {k}: {}", output.describe(limits));
+                }
             }
             for failure in &place.failures {
                 let _ = writeln!(out, "    {failure}");

@@ -223,6 +223,11 @@ impl Compiled {
         emit::type_name(&self.graph, &self.options)
     }
 
+    /// What is known of the schedule that was kept.
+    pub fn kept(&self) -> Option<&search::Alternative> {
+        self.alternatives.iter().find(|tried| tried.kept)
+    }
+
     /// The generated Rust. `vis` is the visibility of the type.
     pub fn tokens(&self, vis: &TokenStream) -> TokenStream {
         self.tokens_with(vis, &[])

@@ -550,6 +550,14 @@ mod tests {
         assert_eq!(parse_bytes("ram", "1M"), Ok(1 << 20));
         assert_eq!(parse_bytes("ram", "20_480"), Ok(20_480));
         assert!(parse_bytes("ram", "20Q").is_err());
+        for (text, cycles) in
+            [("5_000_000", 5_000_000), ("500K", 500_000), ("5 M", 5_000_000), ("1.5M", 1_500_000)]
+        {
+            assert_eq!(parse_cycles(text), Ok(cycles), "{text}");
+        }
+        for text in ["", "M", "1.5", "1.2345K", "1.5G", "-1", "99999999999999M", "1.2.3M"] {
+            assert!(parse_cycles(text).is_err(), "{text}");
+        }
         assert!(parse_bytes("ram", "K").is_err());
         assert!(parse_bytes("ram", "99999999999999999999").is_err());
     }

@@ -62,7 +62,7 @@ pub fn problems(compiled: &Compiled) -> Vec<Problem> {
 /// Predicted cycles that exceed their budget: by how many, where they go, and what helps.
 fn over_cycles(compiled: &Compiled) -> Option<Problem> {
     let budget = compiled.options.cycles?;
-    let predicted = compiled.alternatives.iter().find(|a| a.kept)?.predicted;
+    let predicted = compiled.kept()?.predicted;
     let excess = predicted.cycles.checked_sub(budget).filter(|&excess| excess > 0)?;
     let mut most: Vec<(u64, usize)> =
         compiled.program.chosen.iter().filter_map(|chosen| Some((chosen.cycles?, chosen.step))).collect();

@@ -83,21 +83,17 @@ impl Features {
                 tflm::converted(graph, features, &wanted)
             }
             None => {
-                let lead = vec![1, taken, 1];
+                let mut rows = Frames { graph, lead: vec![1, taken, 1], hop: Some(self.hop) };
                 let features = match self.fixed {
                     true => {
-                        let flat = self.steps(graph, signal, taken, |graph, window| {
+                        let flat = self.steps(rows.graph, signal, taken, |graph, window| {
                             let features = self.in_fixed_point(graph, window);
                             shaped(graph, features, Op::Reshape {}, &[self.own()])
                         });
-                        shaped(graph, flat, Op::Reshape {}, &[1, taken, 1, self.own()])
+                        shaped(rows.graph, flat, Op::Reshape {}, &[1, taken, 1, self.own()])
                     }
-                    false => {
-                        let mut rows = Frames { graph, lead: lead.clone(), hop: Some(self.hop) };
-                        self.of_samples(&mut rows, signal)
-                    }
+                    false => self.of_samples(&mut rows, signal),
                 };
-                let mut rows = Frames { graph, lead, hop: Some(self.hop) };
                 self.deltas.as_ref().map_or(features, |deltas| deltas.of_window(&mut rows, features))
             }
         };

@@ -60,6 +60,11 @@ impl Alternative {
     pub fn bytes(&self) -> usize {
         self.arena_bytes + self.state_bytes
     }
+
+    /// Whether it is within the budget of RAM.
+    fn fits(&self, options: &Options) -> bool {
+        options.ram.is_none_or(|ram| self.bytes() <= ram)
+    }
 }
 
 /// Finds the schedule that the options ask for.
@@ -81,7 +86,7 @@ pub fn search(graph: &Graph, options: &Options) -> Result<Found, Error> {
             tried.add(&[pipeline::sliding(graph, &flow).map_err(|why| refused(graph, "sliding", &why))?])?
         }
     }
-    let fits = |found: &Candidate| options.ram.is_none_or(|ram| found.about.bytes() <= ram);
+    let fits = |found: &Candidate| found.about.fits(options);
     let enough =
         options.optimize != Optimize::Memory && options.cycles.is_none() && tried.list.iter().all(fits);
     if !enough && options.input != Input::Sliding {
@@ -141,7 +146,7 @@ impl Tried<'_> {
     /// Marks the one that the options ask for.
     fn keep(&mut self) {
         let Options { optimize, ram, cycles, .. } = *self.options;
-        let fits = |about: &Alternative| ram.is_none_or(|ram| about.bytes() <= ram);
+        let fits = |about: &Alternative| about.fits(self.options);
         let in_time = |about: &Alternative| cycles.is_none_or(|most| about.predicted.cycles <= most);
         let one_fits = self.list.iter().any(|c| fits(&c.about));
         let one_in_time = self.list.iter().any(|c| fits(&c.about) && in_time(&c.about));

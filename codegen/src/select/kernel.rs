@@ -206,10 +206,28 @@ impl<'g> Asked<'g> {
         Asked { graph, id, node, options, whole, packing, winograd: false, roomy, fits }
     }
 
-    /// Products of a kernel that computes so many pixels at a time: what is left of a call counts as a whole tile. In a pipeline rows come alone.
-    pub(super) fn in_tiles(&self, products: usize, (rows, pixels): (usize, usize), at_once: usize) -> usize {
+    /// Products of a kernel that computes pixels in tiles: what is left of a call counts as a whole tile, up to `padded` pixels. In a pipeline rows come alone.
+    pub(super) fn in_tiles(
+        &self,
+        products: usize,
+        (rows, pixels): (usize, usize),
+        padded: impl Fn(usize) -> usize,
+    ) -> usize {
         let together = if self.whole { rows * pixels } else { pixels };
-        (products / together.max(1)).saturating_mul(together.next_multiple_of(at_once))
+        (products / together.max(1)).saturating_mul(padded(together))
+    }
+
+    /// The same, but for `optimize = "size"`: there, another kernel for a few pixels would be more code.
+    pub(super) fn in_tiles_for_speed(
+        &self,
+        products: usize,
+        pixels: (usize, usize),
+        padded: impl Fn(usize) -> usize,
+    ) -> usize {
+        match self.options.optimize {
+            Optimize::Size => products,
+            _ => self.in_tiles(products, pixels, padded),
+        }
     }
 
     /// The node as a layer of int8 with known weights.

@@ -69,6 +69,7 @@ pub use packed::{packing, packing_saves, packs_any, Packing};
 pub use processors::dsp::smallest::CODE_BYTES;
 pub use program::*;
 pub use shape::Shape;
+pub use winograd::CODE as FLASH_FOR_CODE;
 
 /// Turns a planned schedule into kernel calls, for the processor that the options name.
 ///

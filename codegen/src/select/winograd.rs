@@ -11,8 +11,8 @@ use std::collections::BTreeSet;
 /// Bytes by which weights may grow, without a budget of flash.
 const MOST_BYTES: usize = 128 * 1024;
 
-/// Bytes of a budget that are left to code.
-const CODE: usize = 48 * 1024;
+/// Bytes of a budget of flash that are left to code.
+pub const CODE: usize = 48 * 1024;
 
 /// Frequencies of a tile.
 const FREQUENCIES: usize = 16;

@@ -2,13 +2,10 @@
 
 use crate::report::picture::{escape, svg};
 use kiln_codegen::ir::Graph;
+use kiln_codegen::select::FLASH_FOR_CODE;
 use kiln_codegen::{budget, compile_graph, Compiled, Error, Optimize, Options, Weights};
 use std::collections::BTreeSet;
 use std::fmt::{self, Write};
-
-/// Bytes that a flash budget leaves to code before weights are transformed (`select/winograd.rs`). One byte less than that and the constants allows
-/// fewer transformed weights than there are.
-const CODE: usize = 48 * 1024;
 
 /// Most budgets of flash that are tried.
 const MOST_FLASH: usize = 4;
@@ -95,8 +92,7 @@ pub fn front(graph: &Graph, options: &Options) -> Result<Vec<Point>, Error> {
 
 /// What a compilation takes.
 fn point(compiled: &Compiled, options: Vec<(&'static str, String)>) -> Result<Point, Error> {
-    let kept = compiled.alternatives.iter().find(|tried| tried.kept);
-    let kept = kept.ok_or_else(|| Error::internal("pareto", "no schedule was kept"))?;
+    let kept = compiled.kept().ok_or_else(|| Error::internal("pareto", "no schedule was kept"))?;
     Ok(Point {
         options,
         ram_bytes: compiled.plan.ram_bytes(),
@@ -130,7 +126,8 @@ fn flash_settings(graph: &Graph, base: &Options) -> Result<Vec<Flash>, Error> {
     let mut settings = vec![Flash { budget: None, packed: false }];
     let mut last = compile_graph(graph.clone(), base)?;
     while settings.len() < MOST_FLASH {
-        let budget = last.program.constant_bytes() + CODE - 1;
+        // One byte less than these constants and what is left to code: fewer weights are transformed than there are.
+        let budget = last.program.constant_bytes() + FLASH_FOR_CODE - 1;
         let less = compile_graph(graph.clone(), &Options { flash: Some(budget), ..base.clone() })?;
         if less.program.constant_bytes() >= last.program.constant_bytes() {
             break;

@@ -173,7 +173,7 @@ fn nothing_is_better_than_a_point_of_the_front() {
                     options.set(name, value).unwrap();
                 }
                 let compiled = kiln_codegen::compile_graph(graph.clone(), &options).unwrap();
-                let kept = compiled.alternatives.iter().find(|tried| tried.kept).unwrap();
+                let kept = compiled.kept().unwrap();
                 let found =
                     [kept.bytes() as u64, kept.predicted.cycles, compiled.program.constant_bytes() as u64];
                 assert_eq!(found, costs(point), "{about}: {point:?}");

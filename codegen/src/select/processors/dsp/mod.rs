@@ -178,12 +178,8 @@ impl Kernel {
         let (id, products) = match self {
             Kernel::Tiled(shape, ..) => {
                 let products = products(shape.out_c, 4);
-                // With `optimize = "size"`, another kernel would be more code.
-                let tiles = match asked.options.optimize {
-                    Optimize::Size => products,
-                    _ => asked.in_tiles(products, (shape.out_h, shape.out_w), 2),
-                };
-                (KernelId::Conv2dI8Dsp, tiles)
+                let pixels = (shape.out_h, shape.out_w);
+                (KernelId::Conv2dI8Dsp, asked.in_tiles_for_speed(products, pixels, |n| n.next_multiple_of(2)))
             }
             Kernel::Winograd(shape, _) => {
                 (KernelId::Conv2dI8DspWinograd, winograd::products(shape, conv::TILES, conv::TRANSFORMATION))

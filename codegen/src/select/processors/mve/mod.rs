@@ -183,9 +183,9 @@ impl Kernel {
         };
         let products = (macs / filters).saturating_mul(filters.next_multiple_of(at_once));
         let products = match self {
-            // With `optimize = "size"`, another kernel would be more code.
-            Kernel::Tiled(shape, ..) if asked.options.optimize != Optimize::Size => {
-                asked.in_tiles(products, (shape.out_h, shape.out_w), 2)
+            Kernel::Tiled(shape, ..) => {
+                let pixels = (shape.out_h, shape.out_w);
+                asked.in_tiles_for_speed(products, pixels, |n| n.next_multiple_of(2))
             }
             _ => products,
         };

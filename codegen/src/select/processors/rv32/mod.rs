@@ -257,14 +257,8 @@ impl Way {
     fn work(self, asked: &Asked<'_>) -> (KernelId, usize) {
         let result = &asked.graph.ty(asked.node.result).shape;
         let products = kiln_ir::macs(asked.graph, asked.node) as usize;
-        // In a pipeline rows come alone.
         let padded = |rows: usize, pixels: usize, tile: Tile| {
-            // Another kernel would be more code.
-            if asked.options.optimize == Optimize::Size {
-                return products;
-            }
-            let together = if asked.whole { rows * pixels } else { pixels };
-            products / together.max(1) * tile.padded(together)
+            asked.in_tiles_for_speed(products, (rows, pixels), |n| tile.padded(n))
         };
         match self {
             Way::Tiles(shape, tile) => {

@@ -131,7 +131,8 @@ impl Way {
         let result = &asked.graph.ty(asked.node.result).shape;
         let products = kiln_ir::macs(asked.graph, asked.node) as usize;
         // Where a long filter's result lies over its operand, rows come alone, too. That is not counted.
-        let in_pairs = |rows: usize, pixels: usize| asked.in_tiles(products, (rows, pixels), 2);
+        let in_pairs =
+            |rows: usize, pixels: usize| asked.in_tiles(products, (rows, pixels), |n| n.next_multiple_of(2));
         match self {
             Way::Conv(shape, Pixels::Pairs) => {
                 (KernelId::Conv2dI8V6mPairs, in_pairs(shape.out_h, shape.out_w))
