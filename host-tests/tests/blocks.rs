@@ -20,6 +20,36 @@ fn spectrum(x: &[f64]) -> Vec<f64> {
     (0..=n / 2).flat_map(|k| [part(k, f64::cos), part(k, f64::sin)]).collect()
 }
 
+/// Fails unless blocks are the spectra of rows of numbers, within 60 decibels.
+fn assert_close(what: &str, rows: &[i64], row: usize, length: usize, blocks: &Data) {
+    let blocks = blocks.to_ints(DType::I16);
+    for (at, (row, block)) in rows.chunks(row).zip(blocks.chunks(length + 3)).enumerate() {
+        let mut x: Vec<f64> = row.iter().map(|&v| v as f64).collect();
+        x.resize(length, 0.0);
+        let (exponent, block) = block.split_last().unwrap();
+        let factor = 2f64.powi(*exponent as i32);
+        let wanted = spectrum(&x);
+        let error: f64 = wanted.iter().zip(block).map(|(x, &y)| (x - y as f64 * factor).powi(2)).sum();
+        let all: f64 = wanted.iter().map(|x| x * x).sum();
+        assert!(error <= 1e-6 * all, "{what} {at}: {:.1} dB", 10.0 * (all / error).log10());
+    }
+}
+
+/// Numbers of so many bits that look random.
+struct Random(u32);
+
+impl Random {
+    fn numbers(&mut self, count: usize, bits: u32) -> Vec<i64> {
+        let mut next = || {
+            self.0 = self.0.wrapping_mul(0x9e37_79b1).wrapping_add(0x7f4a_7c15) ^ (self.0 >> 13);
+            i64::from((self.0.rotate_left(9) as i32) >> (32 - bits))
+        };
+        (0..count).map(|_| next()).collect()
+    }
+}
+
+const PLACES: [&str; 4] = ["host", "qemu-cortex-m4", "qemu-cortex-m0", "qemu-rv32imc"];
+
 /// Spectra of blocks, of lengths whose half is a power of four and others, of loud, quiet and extreme samples: within 60 decibels of what they are.
 #[test]
 fn blocks_are_spectra() {
@@ -51,14 +81,8 @@ fn blocks_are_spectra() {
         .replace("W4", &weights(4)),
     )
     .unwrap();
-    let mut state = 5u32;
-    let mut random = |count: usize, bits: u32| -> Vec<i64> {
-        let mut next = || {
-            state = state.wrapping_mul(0x9e37_79b1).wrapping_add(0x7f4a_7c15) ^ (state >> 13);
-            i64::from((state.rotate_left(9) as i32) >> (32 - bits))
-        };
-        (0..count).map(|_| next()).collect()
-    };
+    let mut numbers = Random(5);
+    let mut random = |count, bits| numbers.numbers(count, bits);
     let mut x = random(50, 16);
     x.extend(random(50, 4));
     x.extend([-32768; 50]);
@@ -70,26 +94,42 @@ fn blocks_are_spectra() {
     let tiny = [0, 0, -1, 0];
     let wide = Data::from_i32(&z.iter().map(|&v| v as i32).collect::<Vec<_>>());
     let case = [i16s(&x), i16s(&y), wide, i16s(&tiny)];
-    let results = assert_generated_as_interpreted(
-        &graph,
-        &case,
-        &["host", "qemu-cortex-m4", "qemu-cortex-m0", "qemu-rv32imc"],
-    );
-    let close = |what: &str, rows: &[i64], row: usize, length: usize, blocks: &Data| {
-        let blocks = blocks.to_ints(DType::I16);
-        for (at, (row, block)) in rows.chunks(row).zip(blocks.chunks(length + 3)).enumerate() {
-            let mut x: Vec<f64> = row.iter().map(|&v| v as f64).collect();
-            x.resize(length, 0.0);
-            let (exponent, block) = block.split_last().unwrap();
-            let factor = 2f64.powi(*exponent as i32);
-            let wanted = spectrum(&x);
-            let error: f64 = wanted.iter().zip(block).map(|(x, &y)| (x - y as f64 * factor).powi(2)).sum();
-            let all: f64 = wanted.iter().map(|x| x * x).sum();
-            assert!(error <= 1e-6 * all, "{what} {at}: {:.1} dB", 10.0 * (all / error).log10());
-        }
-    };
-    close("x", &x, 50, 64, &results[1]);
-    close("y", &y, 128, 128, &results[2]);
-    close("z", &z, 64, 64, &results[3]);
-    close("tiny", &tiny, 4, 4, &results[4]);
+    let results = assert_generated_as_interpreted(&graph, &case, &PLACES);
+    assert_close("x", &x, 50, 64, &results[1]);
+    assert_close("y", &y, 128, 128, &results[2]);
+    assert_close("z", &z, 64, 64, &results[3]);
+    assert_close("tiny", &tiny, 4, 4, &results[4]);
+}
+
+/// Spectra of blocks whose lengths have the factors 3 and 5, of random numbers, and of those that make the largest sums.
+#[test]
+fn blocks_of_other_lengths_are_spectra() {
+    let lengths = [6, 10, 18, 30, 50, 90, 250, 400, 480];
+    let mut numbers = Random(9);
+    let (mut lines, mut results, mut case, mut rows) = (String::new(), Vec::new(), Vec::new(), Vec::new());
+    for n in lengths {
+        lines += &format!("input %x{n}: i16[5,{n}]\n");
+        // Impulses, the largest number, and steps with few frequencies follow.
+        let mut x = numbers.numbers(n, 16);
+        x.extend(numbers.numbers(n, 5));
+        x.extend((0..n).map(|t| if t == 1 { -32768 } else { 0 }));
+        x.extend(vec![32767; n]);
+        x.extend((0..n).map(|t| if t / 2 % 2 == 0 { 32767 } else { -32768 }));
+        case.push(i16s(&x));
+        rows.push(x);
+    }
+    for n in lengths {
+        let weights = vec!["32767"; n].join(", ");
+        lines += &format!("const %w{n}: i16[{n}] = [{weights}]\n");
+    }
+    for n in lengths {
+        lines += &format!("%b{n}: i16[5,{}] = signal(%x{n}, %w{n}) {{function = block_window}}\n", n + 1);
+        lines += &format!("%f{n}: i16[5,{}] = signal(%b{n}) {{function = block_rfft [{n}]}}\n", n + 3);
+        results.push(format!("%f{n}"));
+    }
+    let graph = format!("graph \"mixed\" {{\n{lines}return {}\n}}", results.join(", "));
+    let blocks = assert_generated_as_interpreted(&Graph::parse(&graph).unwrap(), &case, &PLACES);
+    for ((n, rows), blocks) in lengths.into_iter().zip(&rows).zip(&blocks) {
+        assert_close(&n.to_string(), rows, n, n, blocks);
+    }
 }

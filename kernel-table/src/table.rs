@@ -742,6 +742,7 @@ macro_rules! kernel_table {
     Signal {
         Portable {
             BlockRfftI16 = block_rfft_i16(I16) -> I16;
+            BlockRfftMixedI16 = block_rfft_mixed_i16(I16) -> I16;
             BlockWindowI16 = block_window_i16(I16) -> I16;
             BlockWindowI32 = block_window_i32(I32) -> I16;
             EnergyI16 = energy_i16(I16) -> I32;

@@ -3,9 +3,9 @@
 use super::signal::{half_twiddles, twiddles};
 use kiln_ir::DType;
 
-/// The largest magnitudes before a butterfly of radix 2 or 4, and before a spectrum is taken apart, that keep its sums within 16 bits.
-const RADIX_2: i64 = 16_380;
-const RADIX_4: i64 = 6_240;
+/// The largest magnitudes before butterflies of radix 2 to 5, and before a spectrum is taken apart, that keep sums within 16 bits. The first butterflies turn nothing.
+const FIRST_RADIX_2: i64 = 16_380;
+const RADICES: [i64; 4] = [13_500, 8_500, 6_240, 4_900];
 const APART: i64 = 11_500;
 
 type Complex = [i64; 2];
@@ -37,40 +37,30 @@ pub(super) fn rfft(block: &[i64], length: usize) -> Vec<i64> {
     let mut numbers = numbers.to_vec();
     numbers.resize(length, 0);
     let pairs: Vec<Complex> = numbers.chunks_exact(2).map(|pair| [pair[0], pair[1]]).collect();
-    let mut z: Vec<Complex> = reversed((0..n).collect()).into_iter().map(|i| pairs[i]).collect();
+    let radices = radices(n);
+    let mut z: Vec<Complex> = reversed((0..n).collect(), &radices).into_iter().map(|i| pairs[i]).collect();
     let points = |data: kiln_ir::Data| -> Vec<Complex> {
         data.to_ints(DType::I16).chunks_exact(2).map(|pair| [pair[0], pair[1]]).collect()
     };
     let circle = points(twiddles(DType::I16, length, false));
     let mut width = 1;
-    if n.trailing_zeros() % 2 == 1 {
-        let bits = excess(&z, RADIX_2);
-        for pair in z.chunks_exact_mut(2) {
-            let [a, b] = [shifted(pair[0], bits), shifted(pair[1], bits)];
-            pair.copy_from_slice(&[add(a, b), subtract(a, b)]);
-        }
-        exponent += i64::from(bits);
-        width = 2;
-    }
-    while width < n {
-        let bits = excess(&z, RADIX_4);
-        for z in z.chunks_exact_mut(4 * width) {
+    for radix in radices {
+        let most = if (radix, width) == (2, 1) { FIRST_RADIX_2 } else { RADICES[radix - 2] };
+        let bits = excess(&z, most);
+        for z in z.chunks_exact_mut(radix * width) {
             for k in 0..width {
-                let part = |q: usize| match k * q {
+                let turned = |q: usize| match k * q {
                     0 => shifted(z[k + q * width], bits),
-                    kq => times(z[k + q * width], circle[kq * n / (4 * width)], bits),
+                    kq => times(z[k + q * width], circle[kq * n / (radix * width)], bits),
                 };
-                let [a, b, c, d] = [part(0), part(1), part(2), part(3)];
-                let (even, odd) = (add(a, c), add(b, d));
-                let (left, [re, im]) = (subtract(a, c), subtract(b, d));
-                z[k] = add(even, odd);
-                z[k + width] = [left[0] + im, left[1] - re];
-                z[k + 2 * width] = subtract(even, odd);
-                z[k + 3 * width] = [left[0] - im, left[1] + re];
+                let turned = (0..radix).map(turned).collect();
+                for (q, number) in butterfly(turned).into_iter().enumerate() {
+                    z[k + q * width] = number;
+                }
             }
         }
         exponent += i64::from(bits);
-        width *= 4;
+        width *= radix;
     }
     let bits = excess(&z, APART);
     let z: Vec<Complex> = z.into_iter().map(|z| shifted(z, bits)).collect();
@@ -89,12 +79,75 @@ pub(super) fn rfft(block: &[i64], length: usize) -> Vec<i64> {
     y
 }
 
-/// Indices in the order of the first butterflies: every fourth of them, from each of the first four on.
-fn reversed(indices: Vec<usize>) -> Vec<usize> {
-    match indices.len() {
-        0..=2 => indices,
-        _ => (0..4).flat_map(|q| reversed(indices.iter().copied().skip(q).step_by(4).collect())).collect(),
+/// The radices of butterflies, the first ones first: 5, 3, 2 if there is an odd number of it, 4.
+fn radices(n: usize) -> Vec<usize> {
+    let (mut left, mut radices) = (n, Vec::new());
+    for radix in [5, 3] {
+        while left % radix == 0 {
+            left /= radix;
+            radices.push(radix);
+        }
     }
+    let twos = left.trailing_zeros() as usize;
+    radices.resize(radices.len() + twos % 2, 2);
+    radices.resize(radices.len() + twos / 2, 4);
+    radices
+}
+
+/// Indices in the order of the first butterflies: of the last radix, every such index from each of the first ones on.
+fn reversed(indices: Vec<usize>, radices: &[usize]) -> Vec<usize> {
+    match radices.split_last() {
+        None => indices,
+        Some((&radix, others)) => (0..radix)
+            .flat_map(|q| reversed(indices.iter().copied().skip(q).step_by(radix).collect(), others))
+            .collect(),
+    }
+}
+
+/// The spectrum of few numbers.
+fn butterfly(z: Vec<Complex>) -> Vec<Complex> {
+    match z[..] {
+        [a, b] => vec![add(a, b), subtract(a, b)],
+        [a, b, c] => {
+            let (sum, apart) = (add(b, c), subtract(b, c));
+            let [second, third] = mirrored(a, &[(sum, -16_384)], &[(apart, SINE)]);
+            vec![add(a, sum), second, third]
+        }
+        [a, b, c, d] => {
+            let (even, odd) = (add(a, c), add(b, d));
+            let (left, [re, im]) = (subtract(a, c), subtract(b, d));
+            let [second, fourth] = [[left[0] + im, left[1] - re], [left[0] - im, left[1] + re]];
+            vec![add(even, odd), second, subtract(even, odd), fourth]
+        }
+        [a, b, c, d, e] => {
+            let (near, far) = (add(b, e), add(c, d));
+            let (near_apart, far_apart) = (subtract(b, e), subtract(c, d));
+            let [cosine, other_cosine] = COSINES;
+            let [sine, other_sine] = SINES;
+            let sides = [(near_apart, sine), (far_apart, other_sine)];
+            let other_sides = [(near_apart, other_sine), (far_apart, -sine)];
+            let [second, fifth] = mirrored(a, &[(near, cosine), (far, other_cosine)], &sides);
+            let [third, fourth] = mirrored(a, &[(near, other_cosine), (far, cosine)], &other_sides);
+            vec![add(add(a, near), far), second, third, fourth, fifth]
+        }
+        _ => z,
+    }
+}
+
+/// The sine of a third of a turn; cosines and sines of a fifth and two fifths. In 15 bits of fraction.
+const SINE: i64 = 28_378;
+const COSINES: [i64; 2] = [10_126, -26_510];
+const SINES: [i64; 2] = [31_164, 19_261];
+
+/// a + the sum of `middle` − i times the sum of `side`, and the same plus it, rounded once: products with factors of 15 bits of fraction.
+fn mirrored(a: Complex, middle: &[(Complex, i64)], side: &[(Complex, i64)]) -> [Complex; 2] {
+    let sum = |first: i64, terms: &[(Complex, i64)], part: usize| -> i64 {
+        terms.iter().fold(first << 15, |sum, (z, by)| sum + z[part] * by)
+    };
+    let [re, im] = [sum(a[0], middle, 0), sum(a[1], middle, 1)];
+    let [side_re, side_im] = [sum(0, side, 0), sum(0, side, 1)];
+    let rounded = |z: Complex| z.map(|x| (x + (1 << 14)) >> 15);
+    [rounded([re + side_im, im - side_re]), rounded([re - side_im, im + side_re])]
 }
 
 /// By how many bits numbers are shifted right so that none is larger than that.

@@ -359,7 +359,7 @@ impl Arithmetic {
 /// Points of the unit circle that butterflies of a transform of `length` real numbers multiply by: three quarters of length / 2.
 pub fn twiddles(dtype: DType, length: usize, inverse: bool) -> Data {
     let (arithmetic, n) = (arithmetic(dtype), length / 2);
-    stored(dtype, (0..n - n / 4).flat_map(|i| arithmetic.twiddle(i, n, inverse)))
+    stored(dtype, (0..n - n / if n % 5 == 0 { 5 } else { 4 }).flat_map(|i| arithmetic.twiddle(i, n, inverse)))
 }
 
 /// Those that make the spectrum of real numbers of one of half as many complex ones, from the one of index 1 on.

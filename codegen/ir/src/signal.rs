@@ -81,10 +81,10 @@ signals! {
     /// `i16` or `i32` \[…, n\] times the weights \[n\] in 15 bits of fraction: blocks \[…, n + 1\], whose last element `e` says that the others count 2^e each. Before the product, the largest
     /// magnitude of a row is shifted to the upper bits, and so is the largest product; both are rounded to 16 bits there.
     BlockWindow "block_window" (2) {}
-    /// Half of the spectrum of blocks \[…, n + 1 ≤ length + 1\] of real numbers, completed by zeros: blocks \[…, length + 3\] of real and imaginary parts. Radices are those of `rfft`. Before each
+    /// Half of the spectrum of blocks \[…, n + 1 ≤ length + 1\] of real numbers, completed by zeros: blocks \[…, length + 3\] of real and imaginary parts. Radices are 5, 3, then those of `rfft`. Before each
     /// step, numbers are shifted right by as few bits as keep all sums within 16 bits, whatever they are; the exponent grows by as many. Products are rounded once, with that shift.
     BlockRfft "block_rfft" (1) {
-        /// Length of the transform: a power of two, at least 4.
+        /// Length of the transform: an even product of 2, 3 and 5, at least 4.
         length,
     }
     /// Squared magnitudes of complex `i16` \[2·n\], or of a block of them, \[2·n + 1\]: `u32` \[n\], 0 outside of `start..end`.
@@ -150,6 +150,17 @@ const GAINS: usize = 125;
 /// The longest transform. TensorFlow Lite Micro has no limit; this one keeps sizes within bounds.
 const LONGEST: usize = 1 << 16;
 
+/// Whether a number is twice a product of 2, 3 and 5.
+fn is_even_and_smooth(length: usize) -> bool {
+    let mut left = length / 2;
+    for factor in [2, 3, 5] {
+        while left > 1 && left % factor == 0 {
+            left /= factor;
+        }
+    }
+    length % 2 == 0 && left == 1
+}
+
 /// Returns an error unless the condition holds.
 macro_rules! ensure {
     ($condition:expr, $($message:tt)+) => {
@@ -211,10 +222,19 @@ impl Signal {
                 number("the scale", scale)?;
                 shift("the number of correction bits", correction_bits)
             }
-            Signal::Rfft { length } | Signal::Irfft { length } | Signal::BlockRfft { length } => {
+            Signal::Rfft { length } | Signal::Irfft { length } => {
                 let length = usize::try_from(length).ok();
                 let fits = length.is_some_and(|n| (4..=LONGEST).contains(&n) && n.is_power_of_two());
                 ensure!(fits, "the length of the transform is no power of two from 4 to {LONGEST}");
+                Ok(())
+            }
+            Signal::BlockRfft { length } => {
+                let length = usize::try_from(length).ok();
+                let fits = length.is_some_and(|n| (4..=LONGEST).contains(&n) && is_even_and_smooth(n));
+                ensure!(
+                    fits,
+                    "the length of the transform is no even product of 2, 3 and 5 from 4 to {LONGEST}"
+                );
                 Ok(())
             }
             Signal::Headroom {}

@@ -15,6 +15,7 @@
 use super::graph::{used, Frames};
 use super::keys::{problem, Keys};
 use super::{Features, Like};
+use crate::waves::radices;
 use kiln_ir::error::Error;
 use kiln_ir::{AddRescale, Binary, Clamp, DType, Data, Graph, Op, Reduction, Rescale, Signal, Type, ValueId};
 
@@ -36,14 +37,15 @@ pub(super) fn check(keys: &Keys, features: &Features) -> Result<(), Error> {
         let what = "fixed point takes samples of 16 bits";
         return Err(problem("samples", what, format!("leave it out, {instead}")));
     }
-    if !features.n_fft.is_power_of_two() {
+    let has_transform = |n: usize| n % 2 == 0 && radices(n / 2).is_some();
+    if !has_transform(features.n_fft) {
         let key = if keys.has("n_fft") || !keys.has("win_length") { "n_fft" } else { "win_length" };
         let key = if keys.has(key) { key } else { "arithmetic" };
         let what = format!(
-            "it makes a transform of {} samples, and in fixed point they are a power of two",
+            "it makes a transform of {} samples, and in fixed point they are an even product of 2, 3 and 5",
             features.n_fft
         );
-        let next = features.n_fft.next_power_of_two();
+        let next = (features.n_fft..).find(|&n| has_transform(n)).unwrap_or(features.n_fft);
         return Err(problem(key, &what, format!("train with n_fft = {next}, {instead}")));
     }
     if features.preemphasis > 1.0 {

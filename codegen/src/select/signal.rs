@@ -48,7 +48,11 @@ impl<'a> Selector<'a> {
                 let [twiddles, halves] = self.twiddles(dtype, length, false);
                 let row = Arg::Int(row as i64 - 1);
                 let args = vec![Arg::Int(length), row, twiddles, halves, self.all_of(x)?];
-                (KernelId::BlockRfftI16, args)
+                let kernel = match length.count_ones() {
+                    1 => KernelId::BlockRfftI16,
+                    _ => KernelId::BlockRfftMixedI16,
+                };
+                (kernel, args)
             }
             Signal::Energy { start, end } => {
                 (KernelId::EnergyI16, vec![Arg::Int(start), Arg::Int(end), self.all_of(x)?])

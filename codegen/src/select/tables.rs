@@ -138,10 +138,10 @@ fn circle(dtype: DType, phases: impl Iterator<Item = f64>) -> Data {
     Data::new(phases.flat_map(parts).flat_map(bytes).collect::<Vec<u8>>())
 }
 
-/// What butterflies of a transform of `length` real numbers multiply by: three quarters of length / 2.
+/// What butterflies of a transform of `length` real numbers multiply by: three quarters of length / 2, four fifths where there are butterflies of radix 5.
 pub(super) fn twiddles(dtype: DType, length: usize, inverse: bool) -> Data {
     let (n, sign) = (length / 2, if inverse { 2.0 } else { -2.0 });
-    circle(dtype, (0..n - n / 4).map(|i| sign * PI * i as f64 / n as f64))
+    circle(dtype, (0..n - n / if n % 5 == 0 { 5 } else { 4 }).map(|i| sign * PI * i as f64 / n as f64))
 }
 
 /// What makes the spectrum of real numbers of one of half as many complex ones, from the one of index 1 on.
@@ -206,7 +206,9 @@ mod tests {
     #[test]
     fn transforms_have_the_interpreters_points() {
         for dtype in [DType::I16, DType::I32, DType::F32] {
-            for (length, inverse) in [(16, false), (16, true), (64, false), (512, true), (1024, false)] {
+            for (length, inverse) in
+                [(16, false), (16, true), (64, false), (512, true), (480, false), (1000, false)]
+            {
                 assert_eq!(twiddles(dtype, length, inverse), interp::twiddles(dtype, length, inverse));
                 assert_eq!(
                     half_twiddles(dtype, length, inverse),

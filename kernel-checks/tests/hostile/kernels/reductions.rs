@@ -107,6 +107,7 @@ pub(super) const KERNELS: &[Fuzzed] = fuzzed! {
     l2_normalize_u8,
     local_normalize_f32,
     block_rfft_i16,
+    block_rfft_mixed_i16,
     block_window_i16,
     block_window_i32,
     energy_i16,

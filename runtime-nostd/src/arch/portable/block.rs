@@ -6,10 +6,20 @@ use super::fft::{place, Point};
 use crate::arch::point_block::Halves;
 use core::cell::Cell;
 
-/// The largest magnitudes before a butterfly of radix 2 or 4, and before a spectrum is taken apart, that keep its sums within 16 bits.
-const RADIX_2: u32 = 16_380;
+/// The largest magnitudes before butterflies of a radix, and before a spectrum is taken apart, that keep sums within 16 bits. The first butterflies turn nothing.
+const FIRST_RADIX_2: u32 = 16_380;
+const RADIX_2: u32 = 13_500;
+const RADIX_3: u32 = 8_500;
 const RADIX_4: u32 = 6_240;
+const RADIX_5: u32 = 4_900;
 const APART: u32 = 11_500;
+
+/// The sine of a third of a turn, in 15 bits of fraction.
+const SINE: i32 = 28_378;
+
+/// Cosines and sines of a fifth and two fifths of a turn, in 15 bits of fraction.
+const COSINES: [i32; 2] = [10_126, -26_510];
+const SINES: [i32; 2] = [31_164, 19_261];
 
 /// Complex numbers that are shifted right.
 pub(crate) trait Shifted: Point<i16> {
@@ -125,72 +135,141 @@ pub fn block_rfft_i16(
     x: &[Cell<i16>],
     y: &[Cell<i16>],
 ) {
+    block_rfft::<false>(length, row, twiddles, halves, x, y);
+}
+
+/// [`block_rfft_i16`] for lengths whose half is a product of 2, 3 and 5.
+#[inline(never)]
+pub fn block_rfft_mixed_i16(
+    length: usize,
+    row: usize,
+    twiddles: &[i16],
+    halves: &[i16],
+    x: &[Cell<i16>],
+    y: &[Cell<i16>],
+) {
+    block_rfft::<true>(length, row, twiddles, halves, x, y);
+}
+
+#[inline(always)]
+fn block_rfft<const MIXED: bool>(
+    length: usize,
+    row: usize,
+    twiddles: &[i16],
+    halves: &[i16],
+    x: &[Cell<i16>],
+    y: &[Cell<i16>],
+) {
     let n = length >> 1;
+    let power = if MIXED { 1usize.wrapping_shl(n.trailing_zeros()) } else { n };
+    let odd = if MIXED { n.checked_div(power).unwrap_or(0) } else { 1 };
     let rows = x.chunks_exact(row.saturating_add(1)).zip(y.chunks_exact(length.saturating_add(3)));
     for (x, y) in rows {
         let (Some((exponent, x)), Some((last, y))) = (x.split_last(), y.split_last()) else { return };
         let mut peak = Peak(0);
-        for i in 0..n {
-            let part = |at: usize| x.get(at).map_or(0, Cell::get);
-            let at = i.wrapping_mul(2);
-            let z = Halves::new(part(at), part(at.wrapping_add(1)));
-            peak.see(z);
-            z.write(y, place(i, n));
+        let mut parts = x.iter().map(Cell::get);
+        let mut next = || parts.next().unwrap_or(0);
+        for quotient in 0..odd {
+            let first = if MIXED { odd_place(quotient, odd) } else { 0 };
+            for rest in 0..power {
+                let z = Halves::new(next(), next());
+                peak.see(z);
+                z.write(y, place(rest, power).wrapping_mul(odd).wrapping_add(first));
+            }
         }
         let Some(z) = y.get(..length) else { return };
-        let bits = butterflies(z, n, twiddles, &mut peak);
-        let last_bits = take_apart(n, halves, peak, y);
-        let bits = bits.wrapping_add(last_bits);
+        let mut stages = Stages { z, twiddles, n, width: 1, peak, bits: 0 };
+        if MIXED {
+            stages.of_radix(5, odd, RADIX_5, five);
+            stages.of_radix(3, odd, RADIX_3, three);
+        }
+        if n.trailing_zeros() % 2 == 1 {
+            let most = if stages.width == 1 { FIRST_RADIX_2 } else { RADIX_2 };
+            stages.next(most, |[a, b]| [a.plus(b), a.minus(b)]);
+        }
+        while stages.width < n {
+            stages.fours();
+        }
+        let bits = take_apart(n, halves, stages.peak, y).wrapping_add(stages.bits);
         last.set(exponent.get().wrapping_add(bits as i16));
     }
 }
 
-/// The spectrum of the `n` complex numbers that stand at their [`place`]s, and by how many bits they were shifted right.
-#[inline(always)]
-fn butterflies(z: &[Cell<i16>], n: usize, twiddles: &[i16], peak: &mut Peak) -> u32 {
-    let (mut all, mut width) = (0u32, 1usize);
-    if n.trailing_zeros() % 2 == 1 {
-        let bits = peak.excess(RADIX_2);
-        *peak = Peak(0);
-        for z in z.chunks_exact(4) {
-            let (Some(a), Some(b)) = (Halves::read(z, 0), Halves::read(z, 1)) else { return all };
-            let (a, b) = (a.shifted(bits), b.shifted(bits));
-            for (at, z_at) in [a.plus(b), a.minus(b)].into_iter().enumerate() {
-                peak.see(z_at);
-                z_at.write(z, at);
-            }
+/// Where the number of that index stands before the first butterflies of radix 5 and 3, of `odd` numbers: its digits, the last radix first, reversed.
+#[inline(never)]
+fn odd_place(index: usize, odd: usize) -> usize {
+    let (mut left, mut size, mut at) = (index, odd.max(1), 0usize);
+    for radix in [3, 5] {
+        while size % radix == 0 {
+            size /= radix;
+            at = at.wrapping_add((left % radix).wrapping_mul(size));
+            left /= radix;
         }
-        all = all.wrapping_add(bits);
-        width = 2;
     }
-    while width < n {
-        let bits = peak.excess(RADIX_4);
-        *peak = Peak(0);
-        let wider = width.wrapping_mul(4);
-        let stride = n.checked_div(wider).unwrap_or(0);
-        for z in z.chunks_exact(wider.wrapping_mul(2).max(1)) {
+    at
+}
+
+/// A transform of `n` complex numbers, as far as it has come: the spectra of `width` of them each.
+struct Stages<'a> {
+    z: &'a [Cell<i16>],
+    twiddles: &'a [i16],
+    n: usize,
+    width: usize,
+    peak: Peak,
+    /// By how many bits numbers were shifted right.
+    bits: u32,
+}
+
+impl Stages<'_> {
+    /// One stage for each time that the radix divides `odd`.
+    #[inline(always)]
+    fn of_radix<const R: usize>(
+        &mut self,
+        radix: usize,
+        odd: usize,
+        most: u32,
+        butterfly: impl Fn([Halves; R]) -> [Halves; R],
+    ) {
+        let mut left = odd.max(1);
+        while left % radix == 0 {
+            left /= radix;
+            self.next(most, &butterfly);
+        }
+    }
+
+    /// Begins a stage; says by how many bits numbers are shifted right, and how far the twiddles of two butterflies are apart.
+    #[inline(always)]
+    fn begin(&mut self, radix: usize, most: u32) -> (u32, usize) {
+        let bits = self.peak.excess(most);
+        self.peak = Peak(0);
+        self.bits = self.bits.wrapping_add(bits);
+        self.width = self.width.wrapping_mul(radix);
+        (bits, self.n.checked_div(self.width).unwrap_or(0))
+    }
+
+    /// Butterflies of four numbers: all but one or two stages of most transforms.
+    #[inline(always)]
+    fn fours(&mut self) {
+        let width = self.width;
+        let (bits, stride) = self.begin(4, RADIX_4);
+        for z in self.z.chunks_exact(self.width.wrapping_mul(2).max(1)) {
             // Four parts of as many numbers, of which each butterfly has one.
-            let Some((even, odd)) = z.split_at_checked(width.wrapping_mul(4)) else { return all };
+            let Some((even, odd)) = z.split_at_checked(width.wrapping_mul(4)) else { return };
             let (a, b) = even.split_at_checked(width.wrapping_mul(2)).unwrap_or_default();
             let (c, d) = odd.split_at_checked(width.wrapping_mul(2)).unwrap_or_default();
             let numbers = |part| <[Cell<i16>]>::chunks_exact(part, 2);
             let fours = numbers(a).zip(numbers(b)).zip(numbers(c).zip(numbers(d)));
             for (k, ((a, b), (c, d))) in fours.enumerate() {
-                // The first of each four is turned by nothing.
-                let turned = |z, q| match k {
-                    0 => Some(Halves::of(z)?.shifted(bits)),
-                    _ => {
-                        let at = k.wrapping_mul(stride).wrapping_mul(q);
-                        Some(Halves::of(z)?.times_shifted(Halves::constant(twiddles, at)?, bits))
-                    }
+                let turned = |z, q| {
+                    turned(Halves::of(z)?, self.twiddles, k.wrapping_mul(stride).wrapping_mul(q), bits)
                 };
-                let (Some(x), Some(second)) = (Halves::of(a), turned(b, 1)) else { return all };
-                let (Some(third), Some(fourth)) = (turned(c, 2), turned(d, 3)) else { return all };
+                let (Some(x), Some(second)) = (Halves::of(a), turned(b, 1)) else { return };
+                let (Some(third), Some(fourth)) = (turned(c, 2), turned(d, 3)) else { return };
                 let x = x.shifted(bits);
                 let (even, odd) = (x.plus(third), second.plus(fourth));
                 let (left, right) = (x.minus(third), second.minus(fourth));
                 let mut put = |z: Halves, to| {
-                    peak.see(z);
+                    self.peak.see(z);
                     z.put(to);
                 };
                 put(even.plus(odd), a);
@@ -199,10 +278,77 @@ fn butterflies(z: &[Cell<i16>], n: usize, twiddles: &[i16], peak: &mut Peak) -> 
                 put(left.plus_left(right), d);
             }
         }
-        all = all.wrapping_add(bits);
-        width = wider;
     }
-    all
+
+    /// Butterflies of `R` numbers.
+    #[inline(always)]
+    fn next<const R: usize>(&mut self, most: u32, butterfly: impl Fn([Halves; R]) -> [Halves; R]) {
+        let width = self.width;
+        let (bits, stride) = self.begin(R, most);
+        for z in self.z.chunks_exact(self.width.wrapping_mul(2).max(1)) {
+            for k in 0..width {
+                let at = |q: usize| width.wrapping_mul(q).wrapping_add(k);
+                let mut numbers = [Halves::new(0, 0); R];
+                for (q, number) in numbers.iter_mut().enumerate() {
+                    let Some(z) = Halves::read(z, at(q)) else { return };
+                    let turn = k.wrapping_mul(stride).wrapping_mul(q);
+                    let Some(turned) = turned(z, self.twiddles, turn, bits) else { return };
+                    *number = turned;
+                }
+                for (q, number) in butterfly(numbers).into_iter().enumerate() {
+                    self.peak.see(number);
+                    number.write(z, at(q));
+                }
+            }
+        }
+    }
+}
+
+/// Times a twiddle, shifted right. The first number of a butterfly, and all of the first one, are turned by nothing.
+#[inline(always)]
+fn turned(z: Halves, twiddles: &[i16], turn: usize, bits: u32) -> Option<Halves> {
+    match turn {
+        0 => Some(z.shifted(bits)),
+        _ => Some(z.times_shifted(Halves::constant(twiddles, turn)?, bits)),
+    }
+}
+
+#[inline(always)]
+fn three([a, b, c]: [Halves; 3]) -> [Halves; 3] {
+    let (sum, apart) = (b.plus(c), b.minus(c));
+    let (second, third) = mirrored(a, [(sum, -16_384)], [(apart, SINE)]);
+    [a.plus(sum), second, third]
+}
+
+#[inline(always)]
+fn five([a, b, c, d, e]: [Halves; 5]) -> [Halves; 5] {
+    let (near, far, near_apart, far_apart) = (b.plus(e), c.plus(d), b.minus(e), c.minus(d));
+    let ([cosine, other_cosine], [sine, other_sine]) = (COSINES, SINES);
+    let sides = [(near_apart, sine), (far_apart, other_sine)];
+    let other_sides = [(near_apart, other_sine), (far_apart, sine.wrapping_neg())];
+    let (second, fifth) = mirrored(a, [(near, cosine), (far, other_cosine)], sides);
+    let (third, fourth) = mirrored(a, [(near, other_cosine), (far, cosine)], other_sides);
+    [a.plus(near).plus(far), second, third, fourth, fifth]
+}
+
+/// a + the sum of `middle` − i times the sum of `side`, and the same plus it, rounded once: products with factors of 15 bits of fraction.
+#[inline(always)]
+fn mirrored<const N: usize>(
+    a: Halves,
+    middle: [(Halves, i32); N],
+    side: [(Halves, i32); N],
+) -> (Halves, Halves) {
+    let sum = |first: i16, terms: [(i16, i32); N]| {
+        let first = i32::from(first).wrapping_shl(15);
+        terms.iter().fold(first, |sum, &(x, by)| sum.wrapping_add(i32::from(x).wrapping_mul(by)))
+    };
+    let re = sum(a.re(), middle.map(|(z, by)| (z.re(), by)));
+    let im = sum(a.im(), middle.map(|(z, by)| (z.im(), by)));
+    let side_re = sum(0, side.map(|(z, by)| (z.re(), by)));
+    let side_im = sum(0, side.map(|(z, by)| (z.im(), by)));
+    let left = Halves::of_products(re.wrapping_add(side_im), im.wrapping_sub(side_re), 0);
+    let right = Halves::of_products(re.wrapping_sub(side_im), im.wrapping_add(side_re), 0);
+    (left, right)
 }
 
 /// The spectrum of real numbers, from that of complex ones of which they are the parts; and by how many bits it was shifted right.
