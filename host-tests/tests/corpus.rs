@@ -54,11 +54,11 @@ fn cortex_m4() {
 #[test]
 fn least_memory() {
     let options = |input| Options { optimize: Optimize::Memory, input, ..Options::default() };
+    let rows = check_models(&REPRESENTATIVES, &options(Input::Rows), &["host"]);
     // Of whole inputs, quantised models run on a device (below); a sweep runs them here, too.
     let mut models = REPRESENTATIVES.clone();
     models.retain(|model| sweeps() || model.name.ends_with("_f32"));
     let whole = check_models(&models, &options(Input::Whole), &["host"]);
-    let rows = check(&options(Input::Rows), &["host"]);
     // Few models slide; of the project's own only single operators (`tests/sliding.rs`, `tests/own_models.rs`).
     let sliding = check(&options(Input::Sliding), &["host"]);
     println!("{whole} models are whole, {rows} take rows and {sliding} slide");

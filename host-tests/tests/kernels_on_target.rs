@@ -15,7 +15,7 @@ const LIMIT: Duration = Duration::from_secs(600);
 
 #[test]
 fn kernels_compute_what_they_mean_on_boards() {
-    let usual = if sweeps() { 150 } else { 60 };
+    let usual = if sweeps() { 150 } else { 30 };
     let rounds = std::env::var("KILN_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(usual);
     let wanted = std::env::var("KILN_BOARD").unwrap_or_default();
     let boards = emulated_kinds(&wanted);

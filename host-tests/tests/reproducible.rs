@@ -168,7 +168,7 @@ fn fast_floats_have_other_bits() {
 }
 
 /// Multiplications of a network that every test run has; the sweep has all of them.
-const MOST_WORK: u64 = 20_000_000;
+const MOST_WORK: u64 = 5_000_000;
 
 /// Multiplications of a network of which a board computes more than one case.
 const MOST_WORK_OF_BOARDS: u64 = 2_000_000;
