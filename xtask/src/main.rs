@@ -1,5 +1,6 @@
 //! Kiln's own chores: `cargo xtask COMMAND`.
 mod bench_host;
+mod book;
 mod demo;
 mod differential;
 mod hostile;
@@ -9,6 +10,7 @@ mod nightly;
 mod onnx;
 mod other_hosts;
 mod package;
+mod publish;
 mod python;
 mod step;
 mod test;
@@ -36,7 +38,10 @@ fn main() -> ExitCode {
         ["test"] => setup().and_then(|()| test::run_all()),
         ["fuzz-kernels"] => hostile::fuzz_kernels(None),
         ["fuzz-kernels", seconds] => hostile::fuzz_kernels(Some(seconds)),
+        ["book"] => book::build(),
         ["package"] => package::build(),
+        ["publish"] => publish::run_all(true),
+        ["publish", "--dry-run"] => publish::run_all(false),
         ["miri"] => nightly::miri(),
         ["asan"] => nightly::asan(),
         ["bench-host", ref arguments @ ..] => bench_host::run_all(arguments),
@@ -60,7 +65,16 @@ fn main() -> ExitCode {
 }
 
 fn help() -> String {
-    let parts = [HELP, package::HELP, hostile::HELP, nightly::HELP, differential::HELP, bench_host::HELP];
+    let parts = [
+        HELP,
+        package::HELP,
+        publish::HELP,
+        book::HELP,
+        hostile::HELP,
+        nightly::HELP,
+        differential::HELP,
+        bench_host::HELP,
+    ];
     format!(
         "{}
 {CORPUS}",

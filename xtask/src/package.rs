@@ -1,6 +1,6 @@
 //! The packages for the registry.
-use crate::installed;
 use crate::step::{cargo, root, run, Failure};
+use crate::{installed, publish};
 
 pub(crate) const HELP: &str =
     "  package                  pack the crates that users name, build each from its package alone, and install and use the command without a checkout
@@ -40,5 +40,6 @@ fn pack(title: &str, arguments: &[&str]) -> Result<(), Failure> {
         run(title, &mut package)
     };
     // The registry is asked where what is at hand is not enough.
-    pack(&["--offline"]).or_else(|_| pack(&[]))
+    pack(&["--offline"]).or_else(|_| pack(&[]))?;
+    publish::check_contents(&root)
 }
