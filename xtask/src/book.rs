@@ -60,6 +60,16 @@ fn mdbook(root: &Path) -> Result<PathBuf, Failure> {
     Ok(program)
 }
 
+/// Fails if the table of guides lacks a page, or a page links to what is not there.
+pub(crate) fn check() -> Result<(), Failure> {
+    let book = Book::read(&root())?;
+    for page in book.places.keys() {
+        book.text(page)?;
+    }
+    say(&format!("{} pages of the book are listed, and link to what is there", book.places.len()));
+    Ok(())
+}
+
 /// Pages of the checkout, and where they are in the book.
 struct Book {
     root: PathBuf,
@@ -125,7 +135,7 @@ impl Book {
     fn write(&self, folder: &Path) -> Result<(), Failure> {
         let source = folder.join("src");
         for (page, place) in &self.places {
-            let text = self.with_links(page, &fs::read_to_string(self.root.join(page))?)?;
+            let text = self.text(page)?;
             let path = source.join(place);
             fs::create_dir_all(path.parent().unwrap_or(&source))?;
             fs::write(path, text)?;
@@ -152,8 +162,9 @@ impl Book {
         Ok(())
     }
 
-    /// The text with links to where pages are in the book. Other files are named, not linked.
-    fn with_links(&self, page: &Path, text: &str) -> Result<String, Failure> {
+    /// The text of a page, with links to where pages are in the book. Other files are named, not linked.
+    fn text(&self, page: &Path) -> Result<String, Failure> {
+        let text = fs::read_to_string(self.root.join(page))?;
         let mut result = String::new();
         let mut is_code = false;
         for line in text.lines() {

@@ -1,6 +1,6 @@
 //! `cargo xtask test`: everything that must hold.
 use crate::step::{beside, cargo, cargo_outside, root, run, Failure};
-use crate::{demo, hostile, msrv, other_hosts, package};
+use crate::{book, demo, hostile, msrv, other_hosts, package};
 use kiln_boards::{toolchain, Board};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -19,6 +19,7 @@ pub(crate) fn run_all() -> Result<(), Failure> {
     let root = root();
     run("format", &mut cargo(&root, &["fmt", "--all", "--check"]))?;
     run("format of the harness and the plugin", &mut rustfmt(&root))?;
+    book::check()?;
     // Probe-rs and what follows the tests have target folders of their own.
     beside(|| test_probe(&root.join("probe")), || build_tests(&root))?;
     beside(|| test_elsewhere(&root), || test_workspace(&root))?;
