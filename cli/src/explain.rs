@@ -6,7 +6,7 @@ use kiln_codegen::front::{inspect, OperatorSummary, QuantizationSummary, Summary
 use kiln_codegen::ir::Graph;
 use kiln_codegen::passes::qdq::drift::Drift;
 use kiln_codegen::search::REFUSED;
-use kiln_codegen::{compile_graph, import_with_drift, Compiled, Error, Input, Options, Problem};
+use kiln_codegen::{compile_graph, import_with_drift, Compiled, Door, Error, Input, Options, Problem};
 use kiln_tools::advice::advise;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -46,7 +46,7 @@ pub fn explain(bytes: &[u8], name: &str, options: &Options) -> Result<Explained,
             Ok(Explained { text, compiled: Some(compiled) })
         }
         Err(error) => {
-            let _ = writeln!(text, "\n{error}");
+            let _ = writeln!(text, "\n{}", Door::CommandLine.translate(&error.to_string()));
             text += &compiles_up_to(&summary, &error).map_or(String::new(), |line| format!("\n{line}\n"));
             Ok(Explained { text, compiled: None })
         }
@@ -120,8 +120,8 @@ fn row_by_row(graph: Graph, input: Input, options: &Options) -> Result<String, E
         Ok(compiled) => {
             let held = compiled.program.fed.zip(compiled.program.inputs.first());
             let rows = held.map_or(0, |(fed, input)| input.ring.unwrap_or(fed.rows));
-            let name = input.name();
-            return Ok(format!("{what}: yes, with input = {name:?}; {rows} rows of it are held at a time"));
+            let option = Door::CommandLine.option("input", input.name());
+            return Ok(format!("{what}: yes, with {option}; {rows} rows of it are held at a time"));
         }
         Err(Error::Options(problem)) => problem.what,
         Err(Error::Unsupported(problems)) => {

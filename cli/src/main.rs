@@ -5,6 +5,7 @@ mod command;
 use clap::error::{ContextKind, ErrorKind};
 use clap::Parser;
 use command::Command;
+use kiln_codegen::Door;
 use std::process::ExitCode;
 
 /// Compile trained neural networks to plain no_std Rust for microcontrollers
@@ -61,7 +62,8 @@ fn main() -> ExitCode {
     match cli.command.run() {
         Ok(status) => status,
         Err(error) => {
-            eprintln!("error: {error:#}");
+            // Messages of the compiler name options as the macro does.
+            eprintln!("error: {}", Door::CommandLine.translate(&format!("{error:#}")));
             ExitCode::FAILURE
         }
     }

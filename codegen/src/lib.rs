@@ -26,6 +26,7 @@ pub use kiln_ir::error::{Error, Problem};
 pub use kiln_ir::options::{
     CustomOp, Events, Float, Input, InputShape, Io, Optimize, Options, Qdq, Reference, StatePair, Weights,
 };
+pub use kiln_ir::spelling::Door;
 pub use kiln_ir::verify;
 pub use kiln_ir::Target;
 

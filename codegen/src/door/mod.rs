@@ -14,6 +14,7 @@ use kiln_ir::error::{Error, Problem};
 use kiln_ir::options::{
     Events, Float, Input, InputShape, Io, Optimize, Options, Qdq, Reference, StatePair, Weights, MOST_CORES,
 };
+use kiln_ir::spelling::Door;
 use kiln_ir::Target;
 use quote::quote;
 use std::io::Write;
@@ -262,7 +263,11 @@ impl Build {
     ///
     /// # Errors
     /// Those of [`compile_file`], and [`Error::Options`] outside a build script.
-    pub fn compile(mut self) -> Result<PathBuf, Error> {
+    pub fn compile(self) -> Result<PathBuf, Error> {
+        self.compile_to_out_dir().map_err(|error| error.through(Door::Build))
+    }
+
+    fn compile_to_out_dir(mut self) -> Result<PathBuf, Error> {
         let out = out_folder("Build::compile", "call it from a build script, or use `cargo kiln compile`")?;
         self.options.target = self.options.target.or_else(built_target);
         println!("cargo:rerun-if-changed={}", self.path.display());
