@@ -1,12 +1,13 @@
 //! `cargo kiln explain`.
 
 use super::answer::status;
-use super::model::{note_target, ModelArgs};
+use super::model::ModelArgs;
 use anyhow::Result;
 use cargo_kiln::explain::explain;
 use cargo_kiln::kernels::kernels;
 use clap::Args;
 use kiln_codegen::{model_name, read_file};
+use std::path::Path;
 use std::process::ExitCode;
 
 pub(super) const EXAMPLES: &str = "\
@@ -30,8 +31,7 @@ pub(crate) struct Arguments {
 
 impl Arguments {
     pub(super) fn run(self) -> Result<ExitCode> {
-        let (path, options) = (&self.model.model, self.model.options()?);
-        note_target(&options);
+        let (path, options) = (&self.model.model, self.model.options_in(Path::new("."))?);
         let explained = explain(&read_file(path)?, &model_name(path), &options)?;
         say!("{}", explained.text);
         if let Some(compiled) = explained.compiled.as_ref().filter(|_| self.kernels) {

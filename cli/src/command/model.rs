@@ -1,19 +1,12 @@
 //! A model, and how it is compiled.
 
 use anyhow::{bail, Result};
+use cargo_kiln::target;
 use clap::builder::PossibleValuesParser;
 use clap::Args;
-use kiln_codegen::{compile_file, Compiled, Float, Optimize, Options, Qdq, Reference, Target, Weights};
+use kiln_codegen::{Float, Optimize, Options, Qdq, Reference, Target, Weights};
 use std::io::{self, Write};
-use std::path::PathBuf;
-
-/// Says on standard error that code is for any processor, where nobody named one: then another one's kernels need other memory and time.
-pub(super) fn note_target(options: &Options) {
-    if options.target.is_none() {
-        // Where nobody reads it, it is lost.
-        let _ = writeln!(io::stderr(), "note: this is plain Rust for any processor; --target takes the kernels of yours: cortex-m4, x86-64 …");
-    }
-}
+use std::path::{Path, PathBuf};
 
 /// A model, and how it is compiled: what commands that compile one have in common. Stands last among their arguments: the heading of the options is that of all that
 /// follow.
@@ -31,13 +24,21 @@ impl ModelArgs {
         self.options.options()
     }
 
+    /// The options, for the processor that Cargo would build for in a folder unless one is named. Says which on standard error.
+    pub(super) fn options_in(&self, folder: &Path) -> Result<Options> {
+        let mut options = self.options()?;
+        if options.target.is_none() {
+            let assumed = target::assumed(folder);
+            // Where nobody reads it, it is lost.
+            let _ = writeln!(io::stderr(), "note: {assumed}");
+            options.target = Some(assumed.target);
+        }
+        Ok(options)
+    }
+
     /// As [`OptionArgs::each_options`].
     pub(super) fn each_options(&self) -> Result<Vec<Options>> {
         self.options.each_options()
-    }
-
-    pub(super) fn compile(&self) -> Result<Compiled> {
-        Ok(compile_file(&self.model, &self.options()?)?)
     }
 }
 
@@ -93,7 +94,7 @@ pub(super) struct OptionArgs {
     /// Float arithmetic: as fast as possible, or the same bits on every processor [default: fast]
     #[arg(long, value_name = "WHICH", value_parser = Float::NAMES)]
     float: Option<String>,
-    /// The processor to compile for [default: the board's processor, otherwise any]
+    /// The processor to compile for [default: that of the board, or else the one that Cargo builds for in this folder]
     #[arg(long, value_name = "CPU", value_parser = PossibleValuesParser::new(Target::names()))]
     target: Option<String>,
     /// How many threads may compute a step together, of those that `invoke_on` is given: 1 to 64, for hosts
