@@ -43,7 +43,8 @@ fn of_configs(named: Option<(String, String)>, configs: &[Config]) -> Assumed {
         let triple = words(config.get("build")?.get("target")?).into_iter().next()?;
         Some((path.display().to_string(), triple))
     };
-    let Some((says, triple)) = named.or_else(|| configs.iter().find_map(build)) else {
+    let named = named.or_else(|| configs.iter().find_map(build));
+    let Some((says, triple)) = named.filter(|(_, triple)| triple != "host-tuple") else {
         return Assumed { target: Target::of_triple(HOST, &[]), triple: HOST.into(), says: None };
     };
     // A target may be a file that describes it.
@@ -58,12 +59,14 @@ fn of_configs(named: Option<(String, String)>, configs: &[Config]) -> Assumed {
 fn configs(folder: &Path) -> Vec<Config> {
     let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
     let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
+    let home = home.or_else(|| Some(Path::new(&std::env::var_os("HOME")?).join(".cargo")));
     let folders = folder.ancestors().map(|folder| folder.join(".cargo")).chain(home);
     let files = folders.flat_map(|folder| ["config", "config.toml"].map(|name| folder.join(name)));
-    files
-        .filter_map(|path| Some((std::fs::read_to_string(&path).ok()?.parse().ok()?, path)))
-        .map(|(config, path)| (path, config))
-        .collect()
+    let read = |path: PathBuf| {
+        let config = std::fs::read_to_string(&path).ok()?.parse().ok()?;
+        Some((path, config))
+    };
+    files.filter_map(read).collect()
 }
 
 /// The flags of rustc for a target: those of the target and of any `cfg`, or else those of all builds.
@@ -112,6 +115,7 @@ mod tests {
             "{assumed}"
         );
         assert_eq!(of(&["[alias]\na = \"b\"", outer]).target.name(), "cortex-m0");
+        assert_eq!(of(&["[build]\ntarget = \"host-tuple\"", outer]), of(&[]));
         let here = of(&[]);
         assert_eq!((here.target, here.says.clone()), (Target::of_triple(HOST, &[]), None));
         assert!(here.to_string().contains("this machine"), "{here}");

@@ -132,6 +132,23 @@ fn the_processor_is_the_one_that_cargo_builds_for() {
     fs::remove_dir_all(&folder).unwrap();
 }
 
+#[test]
+fn state_is_named_where_it_is_what_matters() {
+    let (folder, model) = (folder("state"), format!("{MODELS}stream_int8.tflite"));
+    let refused = |flags: &[&str]| {
+        let output =
+            kiln(&folder, &[&["compile", &model, "-o", "-", "--target", "cortex-m4"], flags].concat());
+        assert_eq!(output.status.code(), Some(1));
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    };
+    let message = refused(&["--ram", "10"]);
+    assert!(message.contains("most of it is state: \"second\" (136 bytes)"), "{message}");
+    assert!(message.contains("keep less from one inference to the next"), "{message}");
+    let message = refused(&["--input", "sliding"]);
+    assert!(message.contains("option `--input sliding`") && message.contains("streams already"), "{message}");
+    fs::remove_dir_all(&folder).unwrap();
+}
+
 /// A crate with all lints that people turn on, whose files come from `compile`: with data beside the code and in it, with state, by rows, with floats.
 #[test]
 fn no_lint_and_no_format_is_disturbed() {
