@@ -14,6 +14,8 @@ pub enum Error {
         /// The names there are.
         known: Vec<&'static str>,
     },
+    /// No USB device is there that could be a debug probe.
+    NoProbe,
     /// The board is real, and this needs an emulated one.
     NotEmulated {
         /// The board's name.
@@ -96,6 +98,9 @@ impl fmt::Display for Error {
             Error::UnknownBoard { name, known } => {
                 write!(f, "there is no board `{name}`; there are {}", known.join(", "))
             }
+            Error::NoProbe => f.write_str(
+                "no debug probe found: this machine has no USB device\nPlug in the board's debug USB port or, for a board without a probe of its own (such as a Pico), a debug probe.",
+            ),
             Error::NotEmulated { board } => {
                 write!(
                     f,

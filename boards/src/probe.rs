@@ -32,6 +32,26 @@ pub fn validate(
     run.take_outputs()
 }
 
+/// Refuses a machine without any USB device, before firmware is compiled for minutes in vain. Only Linux is asked: elsewhere the program that flashes says it, later.
+///
+/// # Errors
+/// [`Error::NoProbe`].
+pub fn expect_usb() -> Result<(), Error> {
+    match cfg!(target_os = "linux") && !has_usb(Path::new("/sys/bus/usb/devices")) {
+        true => Err(Error::NoProbe),
+        false => Ok(()),
+    }
+}
+
+/// Whether there is a USB device that is no hub, where Linux lists them. Without USB there is no such folder.
+fn has_usb(devices: &Path) -> bool {
+    const HUB: &str = "09";
+    let entries = std::fs::read_dir(devices).into_iter().flatten().flatten();
+    let mut classes =
+        entries.filter_map(|entry| std::fs::read_to_string(entry.path().join("bDeviceClass")).ok());
+    classes.any(|class| class.trim() != HUB)
+}
+
 /// What one inference took on a real board.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Measured {
@@ -153,6 +173,23 @@ fn compile(root: &Path) -> Result<PathBuf, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn hubs_are_no_probes() {
+        let folder = std::env::temp_dir().join(format!("kiln-usb-{}", std::process::id()));
+        let device = |name: &str, class: &str| {
+            std::fs::create_dir_all(folder.join(name)).unwrap();
+            std::fs::write(folder.join(name).join("bDeviceClass"), class).unwrap();
+        };
+        assert!(!has_usb(&folder));
+        device("usb1", "09\n");
+        // An interface, of which there is no such file.
+        std::fs::create_dir_all(folder.join("1-0:1.0")).unwrap();
+        assert!(!has_usb(&folder));
+        device("1-1", "ef\n");
+        assert!(has_usb(&folder));
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
 
     #[test]
     fn a_report_is_read() {

@@ -6,7 +6,7 @@ use kiln_codegen::front::{inspect, OperatorSummary, QuantizationSummary, Summary
 use kiln_codegen::ir::Graph;
 use kiln_codegen::passes::qdq::drift::Drift;
 use kiln_codegen::search::REFUSED;
-use kiln_codegen::{compile_graph, import_with_drift, Compiled, Error, Input, Options, Problem};
+use kiln_codegen::{compile_graph, import_with_drift, Compiled, Door, Error, Input, Options, Problem};
 use kiln_tools::advice::advise;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -25,10 +25,14 @@ pub struct Explained {
 /// # Errors
 /// Where the bytes are no sound model.
 pub fn explain(bytes: &[u8], name: &str, options: &Options) -> Result<Explained, Error> {
-    let summary = inspect(bytes)?;
+    let mut summary = inspect(bytes)?;
+    let compiled = compile(bytes, name, options);
+    if let Ok(both) = &compiled {
+        close_shapes(&mut summary, &both.imported);
+    }
     let mut text = overview(name, &summary);
     text += &operators(&summary);
-    match compile(bytes, name, options) {
+    match compiled {
         Ok(Both { imported, drift, compiled }) => {
             let _ =
                 writeln!(text, "\ncompiles for {}: {}", options.target().name(), plan::summary(&compiled));
@@ -46,7 +50,7 @@ pub fn explain(bytes: &[u8], name: &str, options: &Options) -> Result<Explained,
             Ok(Explained { text, compiled: Some(compiled) })
         }
         Err(error) => {
-            let _ = writeln!(text, "\n{error}");
+            let _ = writeln!(text, "\n{}", Door::CommandLine.translate(&error.to_string()));
             text += &compiles_up_to(&summary, &error).map_or(String::new(), |line| format!("\n{line}\n"));
             Ok(Explained { text, compiled: None })
         }
@@ -66,6 +70,25 @@ fn compile(bytes: &[u8], name: &str, options: &Options) -> Result<Both, Error> {
     drift.as_ref().map_or(Ok(()), |drift| drift.check(options.qdq_drift()))?;
     let compiled = compile_graph(imported.clone(), options)?;
     Ok(Both { imported, drift, compiled })
+}
+
+/// Gives tensors whose shapes the file leaves open those that they have in the graph.
+fn close_shapes(summary: &mut Summary, graph: &Graph) {
+    let mut known: BTreeMap<&str, Vec<i32>> = BTreeMap::new();
+    for (_, value) in graph.values() {
+        let dims = value.ty.shape.dims().iter().map(|&dim| i32::try_from(dim).unwrap_or(i32::MAX)).collect();
+        known.entry(&value.name).or_insert(dims);
+    }
+    let Summary { inputs, outputs, operators, .. } = summary;
+    let operands = operators
+        .iter_mut()
+        .flat_map(|operator| operator.inputs.iter_mut().flatten().chain(&mut operator.outputs));
+    for tensor in inputs.iter_mut().chain(outputs).chain(operands) {
+        let same_rank = known.get(&*tensor.name).filter(|dims| dims.len() == tensor.dims.len());
+        if let Some(dims) = same_rank.filter(|_| tensor.dims.iter().any(|&dim| dim < 0)) {
+            tensor.dims.clone_from(dims);
+        }
+    }
 }
 
 // Writing to a string cannot fail: the results of `writeln!` are dropped below.
@@ -120,8 +143,8 @@ fn row_by_row(graph: Graph, input: Input, options: &Options) -> Result<String, E
         Ok(compiled) => {
             let held = compiled.program.fed.zip(compiled.program.inputs.first());
             let rows = held.map_or(0, |(fed, input)| input.ring.unwrap_or(fed.rows));
-            let name = input.name();
-            return Ok(format!("{what}: yes, with input = {name:?}; {rows} rows of it are held at a time"));
+            let option = Door::CommandLine.option("input", input.name());
+            return Ok(format!("{what}: yes, with {option}; {rows} rows of it are held at a time"));
         }
         Err(Error::Options(problem)) => problem.what,
         Err(Error::Unsupported(problems)) => {
@@ -195,6 +218,31 @@ mod tests {
             "in front: lines of a camera: 320 × 240 pixels of gray8, of which 320 × 240 become 48 × 48 (nearest)";
         assert!(text.lines().any(|found| found == line), "{text}");
         assert!(text.contains("slides: no, frames of a camera do not slide"), "{text}");
+    }
+
+    /// `shape_signature` of a PAD and what is behind it has the sizes in front of it; converters do not compute it.
+    #[test]
+    fn open_shapes_are_those_that_were_computed() {
+        let tensor = |name: &str, dims: &[i32]| TensorSummary {
+            name: name.into(),
+            element: "int8".into(),
+            dims: dims.to_vec(),
+            is_constant: false,
+            quantization: QuantizationSummary::None,
+        };
+        let mut graph = Graph::new("pad");
+        let shape = |dims: &[usize]| kiln_codegen::ir::Type::plain(kiln_codegen::ir::DType::F32, dims);
+        graph.add_input("image", shape(&[1, 4, 4, 1]));
+        graph.add_input("padded", shape(&[1, 6, 6, 1]));
+        let mut summary = Summary {
+            inputs: vec![tensor("image", &[-1, 4, 4, 1])],
+            outputs: vec![tensor("padded", &[-1, 4, 4, 1]), tensor("unknown", &[-1, 2])],
+            ..Summary::default()
+        };
+        close_shapes(&mut summary, &graph);
+        assert_eq!(summary.inputs[0].dims, [1, 4, 4, 1]);
+        assert_eq!(summary.outputs[0].dims, [1, 6, 6, 1]);
+        assert_eq!(summary.outputs[1].dims, [-1, 2]);
     }
 
     #[test]

@@ -58,6 +58,9 @@ pub fn run(firmware: &Firmware) -> Result<i32> {
 }
 
 fn start(what: &str, firmware: &Firmware) -> Result<i32> {
+    if !firmware.dry_run && firmware.elf.is_none() && in_package() {
+        probe::expect_usb()?;
+    }
     // Before the program that flashes, which may have to be compiled first.
     let image = firmware.image()?;
     let mut command = Command::new(probe::program()?);

@@ -3,6 +3,7 @@
 pub mod bench;
 pub mod boards;
 pub mod compare;
+pub mod compile;
 pub mod emit;
 mod emulated;
 pub mod eval;
@@ -25,4 +26,5 @@ pub mod quantize;
 pub mod record;
 pub mod report;
 pub mod slide;
+pub mod target;
 pub mod validate;

@@ -2,9 +2,11 @@
 
 mod command;
 
-use clap::error::{ContextKind, ErrorKind};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::Parser;
 use command::Command;
+use kiln_codegen::ir::near::near;
+use kiln_codegen::Door;
 use std::process::ExitCode;
 
 /// Compile trained neural networks to plain no_std Rust for microcontrollers
@@ -51,20 +53,35 @@ fn main() -> ExitCode {
     let cli = Cli::try_parse_from(args).unwrap_or_else(|error| {
         // Where standard error is closed, the exit status still says it.
         let _ = error.print();
-        if lacks_board(&error) {
-            eprintln!(
-                "\n  tip: `cargo kiln boards` lists the boards; `--board qemu-cortex-m4` needs no hardware"
-            );
+        if let Some(tip) = tip(&error) {
+            eprintln!("\n  tip: {tip}");
         }
         std::process::exit(error.exit_code())
     });
     match cli.command.run() {
         Ok(status) => status,
         Err(error) => {
-            eprintln!("error: {error:#}");
+            // Messages of the compiler name options as the macro does.
+            eprintln!("error: {}", Door::CommandLine.translate(&format!("{error:#}")));
             ExitCode::FAILURE
         }
     }
+}
+
+/// What helps, where clap does not know it.
+fn tip(error: &clap::Error) -> Option<String> {
+    if lacks_board(error) {
+        return Some(
+            "`cargo kiln boards` lists the boards; `--board qemu-cortex-m4` needs no hardware".into(),
+        );
+    }
+    let Some(ContextValue::String(written)) = error.get(ContextKind::InvalidValue) else { return None };
+    let Some(ContextValue::Strings(values)) = error.get(ContextKind::ValidValue) else { return None };
+    if error.get(ContextKind::SuggestedValue).is_some() {
+        return None;
+    }
+    let near = near(written, values.iter().map(String::as_str));
+    (!near.is_empty()).then(|| format!("did you mean {}?", near.join(", ")))
 }
 
 /// Whether what is missing is a board, whose names nobody can guess.
@@ -115,5 +132,13 @@ mod tests {
             assert!(message.contains(&board.name), "{message}");
         }
         assert!(message.contains("a similar value exists: 'nrf52840-dk'"), "{message}");
+    }
+
+    #[test]
+    fn a_part_of_a_name_finds_the_boards_that_have_it() {
+        let wrong = ["cargo-kiln", "new", "kws", "--model", "kws.tflite", "--board", "pico"];
+        let error = Cli::try_parse_from(wrong).err().unwrap();
+        let expected = "did you mean raspberry-pi-pico, raspberry-pi-pico-2, raspberry-pi-pico-2-riscv?";
+        assert_eq!(tip(&error).as_deref(), Some(expected));
     }
 }

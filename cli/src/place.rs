@@ -18,7 +18,7 @@ pub const TIME_LIMIT: Duration = Duration::from_secs(600);
 const LEVELS: [&str; 7] = ["portable", "avx2", "avx-vnni", "avx512", "neon", "dotprod", "simd128"];
 
 /// The processor of this machine, as Rust's triples begin.
-const HOST: &str = std::env::consts::ARCH;
+pub(crate) const HOST: &str = std::env::consts::ARCH;
 
 /// A place to run a model.
 #[derive(Clone, Debug)]
@@ -110,6 +110,7 @@ impl Place {
                 Built::Emulated(Box::new(build_firmware(compiled, board, firmware::Mode::Validate)?))
             }
             Place::Real(board, serial) => {
+                probe::expect_usb()?;
                 let image = build_firmware(compiled, board, firmware::Mode::Validate)?;
                 Built::Real(Box::new(image), serial.clone())
             }

@@ -7,13 +7,14 @@ mod projects;
 
 use cargo_kiln::new::{create, flavours, Flavour, Request};
 use kiln_boards::{toolchain, work_dir, Board, Runner};
-use kiln_codegen::Optimize;
+use kiln_codegen::Options;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 const INT8: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../examples/digits/models/digits_int8.tflite");
 const F32: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../examples/digits/models/digits_f32.tflite");
+const GRU: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../host-tests/models/onnx_small/gru_step.onnx");
 
 #[test]
 fn bare() {
@@ -93,6 +94,53 @@ fn boards(flavour: Flavour) -> impl Iterator<Item = &'static Board> {
     Board::all().iter().filter(move |board| flavours(board).contains(&flavour))
 }
 
+/// Options that change what the firmware does: it pushes rows, among other tasks, too; it keeps state. `cargo check --all-targets` finds nothing in it, and the tests on this
+/// machine know the options.
+#[test]
+fn options_of_the_compiler() {
+    let rows = [("input", "rows"), ("optimize", "memory"), ("ram", "20K"), ("cycles", "100M")];
+    let board = Board::find("qemu-cortex-m4").unwrap();
+    for flavour in [Flavour::Bare, Flavour::Embassy] {
+        let folder = project_with(board, flavour, INT8, &rows);
+        cargo(&folder, board, &["check", "--all-targets"]);
+        let output = cargo(&folder, board, &["run", "--release"]);
+        assert!(output.contains("the sample's answer is right"), "{output}");
+    }
+    let folder =
+        project_with(board, Flavour::Bare, GRU, &[("state", "h_out=h_in"), ("float", "reproducible")]);
+    let output = cargo(&folder, board, &["run", "--release"]);
+    assert!(output.contains("the sample's answer is right"), "{output}");
+    let output = cargo(&folder, board, &["host-test"]);
+    assert!(output.contains("2 passed"), "{output}");
+}
+
+/// Every option stands in the macro as it was given.
+#[test]
+fn options_are_arguments_of_the_macro() {
+    let root = std::env::temp_dir().join(format!("kiln-new-options-{}", std::process::id()));
+    let mut rustfmt = Command::new("rustfmt");
+    rustfmt.args(["--check", "--edition", "2021"]);
+    let cases: [(&str, &str, &[&str], &[&str]); 5] = [
+        (INT8, "optimize", &["size"], &["optimize = \"size\""]),
+        (INT8, "source", &["gray8 16x16, resize = area"], &["source = \"gray8 16x16, resize = area\""]),
+        (INT8, "fast_ram", &["1K"], &["fast_ram = \"1K\""]),
+        (GRU, "state", &["h_out=h_in"], &["state(\"h_out\", \"h_in\")", "states = &[\"h_out=h_in\"]"]),
+        (GRU, "name", &["Step"], &["pub Step = \"models/gru_step.onnx\""]),
+    ];
+    for (index, (model, option, values, expected)) in cases.into_iter().enumerate() {
+        let folder = root.join(format!("p{index}"));
+        let mut request = request(folder.clone(), "qemu-cortex-m4", Flavour::Bare, model);
+        values.iter().for_each(|value| request.options.set(option, value).unwrap());
+        create(&request).unwrap();
+        let text = fs::read_to_string(folder.join("src/lib.rs")).unwrap();
+        assert!(expected.iter().all(|part| text.contains(part)), "{text}");
+        rustfmt.args([folder.join("src/lib.rs"), folder.join("src/sample.rs"), folder.join("src/main.rs")]);
+    }
+    let output = rustfmt.output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+    fs::remove_dir_all(&root).unwrap();
+}
+
 /// Float outputs, whose sample is compared with a tolerance; the tests on this machine; the format.
 #[test]
 fn floats_and_the_crates_own_tests() {
@@ -136,6 +184,11 @@ fn what_is_refused_leaves_nothing() {
     let broken = root.join("broken.tflite");
 
     let good = || request(root.join("kws"), "nrf52840-dk", Flavour::Bare, INT8);
+    let with = |option: &str, value: &str| {
+        let mut request = good();
+        request.options.set(option, value).unwrap();
+        request
+    };
     let cases = [
         (Request { folder: root.join("2kws"), ..good() }, "has to begin with a letter"),
         (Request { folder: root.join("full"), ..good() }, "is not empty: it has `file`"),
@@ -147,6 +200,9 @@ fn what_is_refused_leaves_nothing() {
         (Request { model: root.join("none.tflite"), ..good() }, "none.tflite"),
         (Request { model: broken, ..good() }, "of no format that Kiln knows"),
         (Request { kiln: Some(root.clone()), ..good() }, "is no checkout of Kiln"),
+        (with("target", "cortex-m0"), "compiled for the board's processor"),
+        (with("custom_op", "MyOp=crate::my_op"), "custom operator `MyOp`"),
+        (with("ram", "100"), "more than the budget of 100"),
     ];
     for (request, why) in cases {
         let message = format!("{:#}", create(&request).unwrap_err());
@@ -162,14 +218,20 @@ fn request(folder: PathBuf, board: &str, flavour: Flavour, model: &str) -> Reque
         board: board.into(),
         model: model.into(),
         flavour,
-        optimize: Optimize::Speed,
+        options: Options::default(),
         kiln: None,
     }
 }
 
 /// A new project.
 fn project(board: &Board, flavour: Flavour, model: &str) -> PathBuf {
-    let kind = if model == F32 { "f32" } else { "int8" };
+    project_with(board, flavour, model, &[])
+}
+
+/// A new project with options of the compiler.
+fn project_with(board: &Board, flavour: Flavour, model: &str, options: &[(&str, &str)]) -> PathBuf {
+    let kind = Path::new(model).file_stem().unwrap().to_string_lossy().replace("digits_", "");
+    let kind = if options.is_empty() { kind } else { format!("{kind}-options") };
     let name = format!("p-{}-{}-{kind}", board.name, flavour.name());
     let folder = work_dir().unwrap().join("new").join(name);
     // Versions once resolved are kept: the registry is asked once.
@@ -177,7 +239,9 @@ fn project(board: &Board, flavour: Flavour, model: &str) -> PathBuf {
     if folder.exists() {
         fs::remove_dir_all(&folder).unwrap();
     }
-    create(&request(folder.clone(), &board.name, flavour, model)).unwrap();
+    let mut request = request(folder.clone(), &board.name, flavour, model);
+    options.iter().for_each(|(option, value)| request.options.set(option, value).unwrap());
+    create(&request).unwrap();
     if let Ok(lock) = lock {
         fs::write(folder.join("Cargo.lock"), lock).unwrap();
     }

@@ -2,6 +2,7 @@
 
 pub mod conformance;
 pub mod differential;
+pub mod door;
 pub mod draw;
 pub mod mutate;
 pub mod side_by_side;

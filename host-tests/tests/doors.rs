@@ -1,11 +1,11 @@
 //! The three doors give the same Rust.
 
 use kiln_codegen::{compile, emit, Build, Error, Float, Input, Options, Target};
-use kiln_host_tests::Model;
+use kiln_host_tests::door::{by_command_line, command_line};
 use quote::quote;
 use std::path::Path;
 
-/// `Build` writes what `compile` gives; the command line writes it through the same call.
+/// `Build` writes what `compile` gives, as a file of a crate. The command line writes it through the same call, with a header of its own.
 #[test]
 fn build_script_and_command_line_write_the_same_file() {
     let models = kiln_host_tests::own_models();
@@ -19,13 +19,14 @@ fn build_script_and_command_line_write_the_same_file() {
         let by_build = std::fs::read_to_string(written).unwrap();
         let options = Options { input, ..Options::default() };
         let compiled = compile(&bytes, &model.name, &options).unwrap();
-        assert_eq!(by_build, compiled.file(&quote!(pub)).unwrap());
-        assert_eq!(by_build, by_command_line(model, &["--input", input.name()], &out));
+        let code = compiled.source_file(&quote!(pub), None).unwrap();
+        assert_eq!(by_build, format!("{}\n\n{code}", compiled.generated()));
+        assert_eq!(by_build, by_command_line(&model.path, &["--input", input.name()]));
     }
     let written = Build::new(&model.path).fast_ram(256).compile().unwrap();
     let by_build = std::fs::read_to_string(written).unwrap();
     assert!(by_build.contains("pub const FAST_BYTES: usize = 256;"));
-    assert_eq!(by_build, by_command_line(model, &["--fast-ram", "256"], &out));
+    assert_eq!(by_build, by_command_line(&model.path, &["--fast-ram", "256"]));
     let floats = models.iter().find(|model| model.name == "temporal_f32").unwrap();
     let written =
         Build::new(&floats.path).float(Float::Reproducible).target(Target::Vectors).compile().unwrap();
@@ -35,30 +36,30 @@ fn build_script_and_command_line_write_the_same_file() {
     let reproducible = |kernel: &&str| kernel.starts_with("conv2d_f32_simd_reproducible");
     assert!(!kernels.is_empty() && kernels.iter().all(reproducible), "{by_build}");
     let flags = ["--float", "reproducible", "--target", "x86-64"];
-    assert_eq!(by_build, by_command_line(floats, &flags, &out));
+    assert_eq!(by_build, by_command_line(&floats.path, &flags));
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("models/custom/weighted_sum.tflite");
     let function = ["WeightedSum", "crate::kernels::weighted_sum"];
     let written = Build::new(&file).custom_op(function[0], function[1]).unwrap().compile().unwrap();
     let by_build = std::fs::read_to_string(written).unwrap();
     assert!(by_build.contains("= crate::kernels::weighted_sum;"), "{by_build}");
-    let custom = Model { name: "weighted_sum".into(), path: file, golden: out.clone() };
-    assert_eq!(by_build, by_command_line(&custom, &["--custom-op", &function.join("=")], &out));
+    assert_eq!(by_build, by_command_line(&file, &["--custom-op", &function.join("=")]));
+    let error = Build::new(&model.path).ram(10).compile().unwrap_err();
+    // As a build script ends with it.
+    assert!(format!("{error:?}").contains("with .input(Input::Rows) "), "{error:?}");
     std::fs::remove_dir_all(out).unwrap();
 }
 
-fn by_command_line(model: &Model, flags: &[&str], out: &Path) -> String {
-    let by_cli = out.join("cli.rs");
-    let status = std::process::Command::new(env!("CARGO"))
-        .args(["run", "--quiet", "--package", "cargo-kiln", "--", "compile"])
-        .arg(&model.path)
-        .args(flags)
-        .arg("-o")
-        .arg(&by_cli)
-        .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join(".."))
-        .status()
-        .unwrap();
-    assert!(status.success());
-    std::fs::read_to_string(by_cli).unwrap()
+/// Each door's messages name options as it has them.
+#[test]
+fn hints_are_what_the_door_understands() {
+    let models = kiln_host_tests::own_models();
+    let model = models.iter().find(|model| model.name == "residual_int8").unwrap();
+    let path = model.path.to_str().unwrap();
+    let error = kiln_codegen::include_model(quote!(Model = #path, ram = 10), Path::new("/")).unwrap_err();
+    assert!(error.to_string().contains("with input = \"rows\" "), "{error}");
+    let output = command_line(&model.path, &["--ram", "10"]);
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success() && message.contains("with --input rows "), "{message}");
 }
 
 /// The macro gives the same items, and one more that makes the compiler watch the model file.

@@ -45,7 +45,7 @@ pub use std::path as __path;
 ///
 /// `assert_equivalent!(Type, "path/to/model.tflite")`, the path relative to the crate that calls it. Then, in any order, fields of
 /// [`Options`]: `cases = 100`, `seed = 7`, `range = (-60.0, 15.0)`, `float_bound = 1e-4`, `steps = 40`,
-/// `io = "quantized"`, `qdq = "float"`, `float = "reproducible"`, `input_shapes = &["[1, 49, 40]"]`.
+/// `io = "quantized"`, `reference = "litert"`, `features = "…"`, `qdq = "float"`, `float = "reproducible"`, `input_shapes = &["[1, 49, 40]"]`.
 ///
 /// # Panics
 ///
@@ -80,6 +80,10 @@ pub struct Options {
     pub steps: usize,
     /// The option `io` that the model was compiled with. Default "native".
     pub io: &'static str,
+    /// The option `reference` that the model was compiled with. Default "tflm".
+    pub reference: &'static str,
+    /// The option `features` that the model was compiled with; "" if none, the default.
+    pub features: &'static str,
     /// The option `qdq` that the model was compiled with. Default "integers".
     pub qdq: &'static str,
     /// The option `qdq_drift` that the model was compiled with, if any.
@@ -103,6 +107,8 @@ impl Default for Options {
             float_bound: 1e-5,
             steps: 12,
             io: "native",
+            reference: "tflm",
+            features: "",
             qdq: "integers",
             qdq_drift: None,
             float: "fast",
@@ -174,6 +180,10 @@ pub fn check<M: Model>(
     let name = kiln_codegen::model_name(file);
     let mut compiled_with = kiln_codegen::Options::default();
     compiled_with.set("io", options.io).map_err(Failure::Model)?;
+    compiled_with.set("reference", options.reference).map_err(Failure::Model)?;
+    if !options.features.is_empty() {
+        compiled_with.set("features", options.features).map_err(Failure::Model)?;
+    }
     compiled_with.set("qdq", options.qdq).map_err(Failure::Model)?;
     compiled_with.qdq_drift = options.qdq_drift;
     compiled_with.set("float", options.float).map_err(Failure::Model)?;

@@ -30,6 +30,7 @@ pub fn measure(
     probe: Option<&str>,
     per_layer: bool,
 ) -> Result<Measurement> {
+    probe::expect_usb()?;
     let (bytes, name) = (kiln_codegen::read_file(model)?, kiln_codegen::model_name(model));
     let options = for_board(options, board);
     let build = |options: &Options, mode| -> Result<(Compiled, firmware::Firmware)> {

@@ -1,68 +1,51 @@
 //! A model, and how it is compiled.
 
 use anyhow::{bail, Result};
+use cargo_kiln::target;
 use clap::builder::PossibleValuesParser;
 use clap::Args;
-use kiln_codegen::{compile_file, Compiled, Float, Optimize, Options, Qdq, Reference, Target, Weights};
+use kiln_codegen::{Float, Optimize, Options, Qdq, Reference, Target, Weights};
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-/// Says on standard error that code is for any processor, where nobody named one: then another one's kernels need other memory and time.
-pub(super) fn note_target(options: &Options) {
-    if options.target.is_none() {
-        // Where nobody reads it, it is lost.
-        let _ = writeln!(io::stderr(), "note: this is plain Rust for any processor; --target takes the kernels of yours: cortex-m4, x86-64 …");
-    }
-}
-
-/// What options say about a model's inputs and outputs.
+/// A model, and how it is compiled: what commands that compile one have in common. Stands last among their arguments: the heading of the options is that of all that
+/// follow.
 #[derive(Args)]
-pub(super) struct InterfaceArgs {
-    /// Shape of an input whose sizes the file leaves open, e.g. "[1, 49, 40]"; with its name if there are several inputs: "audio=[1, 49, 40]"
-    #[arg(long, value_name = "[NAME=]SHAPE")]
-    input_shape: Vec<String>,
-    /// Name of an input or output of an ONNX model that is channel-last in the firmware, [n, h, w, c]; repeatable
-    #[arg(long, value_name = "NAME")]
-    channels_last: Vec<String>,
-    /// An output that the model keeps as state and feeds to an input of the next inference; repeatable
-    #[arg(long, value_name = "OUTPUT=INPUT")]
-    state: Vec<String>,
-    /// Audio features in front of the model, so that its input is samples, e.g. "librosa, sample_rate = 16000, n_fft = 512, hop = 160, n_mels = 40"
-    #[arg(long, value_name = "FEATURES")]
-    features: Option<String>,
-    /// The lines of a camera that become the input (`push_line`), e.g. "rgb565 320x240, crop = centre, resize = bilinear"
-    #[arg(long, value_name = "LINES")]
-    source: Option<String>,
-}
-
-impl InterfaceArgs {
-    /// Sets these options.
-    pub(super) fn set(&self, options: &mut Options) -> Result<()> {
-        for shape in &self.input_shape {
-            options.set("input_shape", shape)?;
-        }
-        for name in &self.channels_last {
-            options.set("channels_last", name)?;
-        }
-        for pair in &self.state {
-            options.set("state", pair)?;
-        }
-        for (option, value) in [("features", &self.features), ("source", &self.source)] {
-            if let Some(value) = value {
-                options.set(option, value)?;
-            }
-        }
-        Ok(())
-    }
-}
-
-/// What commands that compile a model have in common. Stands last among their arguments: its heading is that of all that follow.
-#[derive(Args)]
-#[command(next_help_heading = "Compiler options")]
 pub(super) struct ModelArgs {
     /// The model: a file of any format that Kiln reads, or the folder of a SavedModel
-    #[arg(help_heading = None)]
     pub(super) model: PathBuf,
+    #[command(flatten)]
+    options: OptionArgs,
+}
+
+impl ModelArgs {
+    /// As [`OptionArgs::options`].
+    pub(super) fn options(&self) -> Result<Options> {
+        self.options.options()
+    }
+
+    /// The options, for the processor that Cargo would build for in a folder unless one is named. Says which on standard error.
+    pub(super) fn options_in(&self, folder: &Path) -> Result<Options> {
+        let mut options = self.options()?;
+        if options.target.is_none() {
+            let assumed = target::assumed(folder);
+            // Where nobody reads it, it is lost.
+            let _ = writeln!(io::stderr(), "note: {assumed}");
+            options.target = Some(assumed.target);
+        }
+        Ok(options)
+    }
+
+    /// As [`OptionArgs::each_options`].
+    pub(super) fn each_options(&self) -> Result<Vec<Options>> {
+        self.options.each_options()
+    }
+}
+
+/// The options of the compiler.
+#[derive(Args)]
+#[command(next_help_heading = "Compiler options")]
+pub(super) struct OptionArgs {
     /// What to favour; `bench` also takes several: speed,size
     #[arg(long, value_name = "WHAT", value_delimiter = ',', default_value = "speed", value_parser = Optimize::NAMES)]
     optimize: Vec<String>,
@@ -75,30 +58,43 @@ pub(super) struct ModelArgs {
     /// Budget for constants in bytes, e.g. 64K; an error if they need more
     #[arg(long, value_name = "BYTES")]
     flash: Option<String>,
-    /// How the input is given: whole, row by row (`push_row`), or as a sliding window of rows (`slide`)
-    #[arg(long, value_name = "HOW", default_value = "whole", value_parser = ["whole", "rows", "sliding"])]
-    input: String,
-    #[command(flatten)]
-    interface: InterfaceArgs,
+    /// How the input is given: whole, row by row (`push_row`), or as a sliding window of rows (`slide`) [default: whole]
+    #[arg(long, value_name = "HOW", value_parser = ["whole", "rows", "sliding"])]
+    input: Option<String>,
+    /// The lines of a camera that become the input (`push_line`), e.g. "rgb565 320x240, crop = centre, resize = bilinear"
+    #[arg(long, value_name = "LINES")]
+    source: Option<String>,
+    /// Audio features in front of the model, so that its input is samples, e.g. "librosa, sample_rate = 16000, n_fft = 512, hop = 160, n_mels = 40"
+    #[arg(long, value_name = "FEATURES")]
+    features: Option<String>,
+    /// Shape of an input whose sizes the file leaves open, e.g. "[1, 49, 40]"; with its name if there are several inputs: "audio=[1, 49, 40]"
+    #[arg(long, value_name = "[NAME=]SHAPE")]
+    input_shape: Vec<String>,
+    /// Name of an input or output of an ONNX model that is channel-last in the firmware, [n, h, w, c]; repeatable
+    #[arg(long, value_name = "NAME")]
+    channels_last: Vec<String>,
+    /// An output that the model keeps as state and feeds to an input of the next inference; repeatable
+    #[arg(long, value_name = "OUTPUT=INPUT")]
+    state: Vec<String>,
     /// The function that computes a custom operator; repeatable
     #[arg(long, value_name = "NAME=PATH")]
     custom_op: Vec<String>,
-    /// Types of inputs and outputs: those of the file, or integers, without the QUANTIZE and DEQUANTIZE at inputs and outputs
-    #[arg(long, value_name = "TYPES", default_value = "native", value_parser = ["native", "quantized"])]
-    io: String,
-    /// The reference to reproduce where TensorFlow Lite Micro and LiteRT disagree
-    #[arg(long, value_name = "WHOSE", default_value = "tflm", value_parser = Reference::NAMES)]
-    reference: String,
-    /// Layers of ONNX files in QDQ format: compute in integers, or in the floats that the file describes
-    #[arg(long, value_name = "WHAT", default_value = "integers", value_parser = Qdq::NAMES)]
-    qdq: String,
+    /// Types of inputs and outputs: those of the file, or integers, without the QUANTIZE and DEQUANTIZE at inputs and outputs [default: native]
+    #[arg(long, value_name = "TYPES", value_parser = ["native", "quantized"])]
+    io: Option<String>,
+    /// The reference to reproduce where TensorFlow Lite Micro and LiteRT disagree [default: tflm]
+    #[arg(long, value_name = "WHOSE", value_parser = Reference::NAMES)]
+    reference: Option<String>,
+    /// Layers of ONNX files in QDQ format: compute in integers, or in the floats that the file describes [default: integers]
+    #[arg(long, value_name = "WHAT", value_parser = Qdq::NAMES)]
+    qdq: Option<String>,
     /// By how many steps an output may drift when such layers become integer layers [default: 64]
     #[arg(long, value_name = "STEPS")]
-    qdq_drift: Option<u32>,
-    /// Float arithmetic: as fast as possible, or the same bits on every processor
-    #[arg(long, value_name = "WHICH", default_value = "fast", value_parser = Float::NAMES)]
-    float: String,
-    /// The processor to compile for [default: the board's processor, otherwise any]
+    qdq_drift: Option<String>,
+    /// Float arithmetic: as fast as possible, or the same bits on every processor [default: fast]
+    #[arg(long, value_name = "WHICH", value_parser = Float::NAMES)]
+    float: Option<String>,
+    /// The processor to compile for [default: that of the board, or else the one that Cargo builds for in this folder]
     #[arg(long, value_name = "CPU", value_parser = PossibleValuesParser::new(Target::names()))]
     target: Option<String>,
     /// How many threads may compute a step together, of those that `invoke_on` is given: 1 to 64, for hosts
@@ -114,15 +110,15 @@ pub(super) struct ModelArgs {
     /// Link section of the constants, e.g. .flash2
     #[arg(long, value_name = "SECTION")]
     weights_section: Option<String>,
-    /// Report each layer to the observer of `kiln::events` while the model runs: its time and the range of its values
-    #[arg(long, value_name = "WHAT", default_value = "none", value_parser = ["none", "layers"])]
-    events: String,
+    /// Report each layer to the observer of `kiln::events` while the model runs: its time and the range of its values [default: none]
+    #[arg(long, value_name = "WHAT", value_parser = ["none", "layers"])]
+    events: Option<String>,
     /// Name of the generated type [default: from the file's name]
     #[arg(long, value_name = "TYPE")]
     name: Option<String>,
 }
 
-impl ModelArgs {
+impl OptionArgs {
     /// The options, where there is one thing to favour.
     pub(super) fn options(&self) -> Result<Options> {
         let mut all = self.each_options()?;
@@ -138,39 +134,82 @@ impl ModelArgs {
     }
 
     fn options_for(&self, optimize: &str) -> Result<Options> {
-        let mut options = Options::default();
-        options.set("optimize", optimize)?;
-        options.set("io", &self.io)?;
-        options.set("input", &self.input)?;
-        options.set("reference", &self.reference)?;
-        options.set("qdq", &self.qdq)?;
-        options.qdq_drift = self.qdq_drift;
-        options.set("float", &self.float)?;
-        options.set("events", &self.events)?;
-        self.interface.set(&mut options)?;
-        for custom_op in &self.custom_op {
-            options.set("custom_op", custom_op)?;
-        }
+        let optimize = Some(optimize.to_owned());
         let optional = [
-            ("name", &self.name),
+            ("optimize", &optimize),
             ("ram", &self.ram),
             ("cycles", &self.cycles),
             ("flash", &self.flash),
+            ("input", &self.input),
+            ("source", &self.source),
+            ("features", &self.features),
+            ("io", &self.io),
+            ("reference", &self.reference),
+            ("qdq", &self.qdq),
+            ("qdq_drift", &self.qdq_drift),
+            ("float", &self.float),
+            ("target", &self.target),
+            ("cores", &self.cores),
             ("fast_ram", &self.fast_ram),
             ("weights", &self.weights),
             ("weights_section", &self.weights_section),
-            ("target", &self.target),
-            ("cores", &self.cores),
+            ("events", &self.events),
+            ("name", &self.name),
         ];
-        for (option, value) in optional {
-            if let Some(value) = value {
-                options.set(option, value)?;
-            }
+        let repeatable = [
+            ("input_shape", &self.input_shape),
+            ("channels_last", &self.channels_last),
+            ("state", &self.state),
+            ("custom_op", &self.custom_op),
+        ];
+        let mut options = Options::default();
+        for (option, values) in optional {
+            values.iter().try_for_each(|value| options.set(option, value))?;
+        }
+        for (option, values) in repeatable {
+            values.iter().try_for_each(|value| options.set(option, value))?;
         }
         Ok(options)
     }
+}
 
-    pub(super) fn compile(&self) -> Result<Compiled> {
-        Ok(compile_file(&self.model, &self.options()?)?)
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::{Command, CommandFactory, Parser};
+
+    #[derive(Parser)]
+    struct Only {
+        #[command(flatten)]
+        options: OptionArgs,
+    }
+
+    /// What one flag sets.
+    fn parsed(option: &str, value: &str) -> Options {
+        let flag = format!("--{}={value}", option.replace('_', "-"));
+        Only::try_parse_from(["kiln", &flag]).unwrap().options.options().unwrap()
+    }
+
+    #[test]
+    fn every_option_of_the_compiler_is_a_flag() {
+        let command: Command = Only::command();
+        let flags: Vec<String> =
+            command.get_arguments().filter_map(|flag| Some(flag.get_long()?.replace('-', "_"))).collect();
+        for option in Options::NAMES {
+            assert!(flags.iter().any(|flag| flag == option), "{option}");
+        }
+        assert_eq!(flags.len(), Options::NAMES.len());
+        let values = [
+            ("optimize", "memory"),
+            ("input", "rows"),
+            ("io", "quantized"),
+            ("qdq_drift", "7"),
+            ("cores", "2"),
+            ("state", "h_out=h_in"),
+            ("custom_op", "MyOp=a::b"),
+        ];
+        for (option, value) in values {
+            assert_eq!(parsed(option, value).given(), [(option, value.to_owned())]);
+        }
     }
 }

@@ -1,11 +1,11 @@
 //! `cargo kiln new`.
 
 use super::kiln::KilnArgs;
+use super::model::OptionArgs;
 use anyhow::Result;
 use cargo_kiln::boards;
 use cargo_kiln::new::{create, Flavour, Request};
 use clap::Args;
-use kiln_codegen::Optimize;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -20,6 +20,8 @@ and has to fit the board's memories.
 Examples:
   cargo kiln new kws-demo --board qemu-cortex-m4 --model kws.tflite && cd kws-demo && cargo run --release
   cargo kiln new kws-demo --board raspberry-pi-pico --model kws.tflite --embassy
+  cargo kiln new kws-demo --board nrf52840-dk --model kws.tflite --optimize size --ram 20K
+      With options of the compiler: they are those of `cargo kiln compile`
   cargo kiln new kws-demo --board nrf52840-dk --model kws.tflite --kiln-path ~/kiln";
 
 #[derive(Args)]
@@ -42,11 +44,10 @@ pub(crate) struct Arguments {
     /// An RTIC application with the model in a task
     #[arg(long, group = "flavour")]
     rtic: bool,
-    /// What to favour
-    #[arg(long, value_name = "WHAT", default_value = "speed", value_parser = Optimize::NAMES)]
-    optimize: String,
     #[command(flatten)]
     kiln: KilnArgs,
+    #[command(flatten)]
+    options: OptionArgs,
 }
 
 impl Arguments {
@@ -66,7 +67,7 @@ impl Arguments {
             board: self.board,
             model: self.model,
             flavour,
-            optimize: self.optimize.parse()?,
+            options: self.options.options()?,
             kiln: self.kiln.kiln_path,
         })
     }

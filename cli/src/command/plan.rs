@@ -1,12 +1,12 @@
 //! `cargo kiln plan`.
 
-use super::model::{note_target, ModelArgs};
+use super::model::ModelArgs;
 use anyhow::{bail, Result};
 use cargo_kiln::plan;
 use clap::Args;
-use kiln_codegen::{import, model_name, read_file, write_whole};
+use kiln_codegen::{compile_file, import, model_name, read_file, write_whole, Options};
 use kiln_tools::pareto::{front, picture};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 pub(super) const EXAMPLES: &str = "\
@@ -39,8 +39,7 @@ impl Arguments {
         if self.pareto {
             return self.pareto();
         }
-        let compiled = self.model.compile()?;
-        note_target(&compiled.options);
+        let compiled = compile_file(&self.model.model, &self.options()?)?;
         if let Some(folder) = self.svg {
             for (name, picture) in plan::pictures(&compiled) {
                 write_whole(&folder.join(name), &picture)?;
@@ -53,15 +52,18 @@ impl Arguments {
         Ok(ExitCode::SUCCESS)
     }
 
+    fn options(&self) -> Result<Options> {
+        self.model.options_in(Path::new("."))
+    }
+
     fn pareto(self) -> Result<ExitCode> {
-        let (model, options) = (&self.model.model, self.model.options()?);
+        let (model, options) = (&self.model.model, self.options()?);
         if !options.predicts_cycles() {
             bail!(
                 "cycles are predicted for microcontrollers, not for `{}`\n    help: name one: --target cortex-m4",
                 options.target().name()
             );
         }
-        note_target(&options);
         let name = model_name(model);
         let points = front(&import(&read_file(model)?, &name, &options)?, &options)?;
         let target = options.target().name();

@@ -2,12 +2,12 @@
 
 use super::answer::write_or_print;
 use super::kiln::KilnArgs;
-use super::model::{note_target, ModelArgs};
+use super::model::ModelArgs;
 use anyhow::Result;
 use cargo_kiln::boards;
 use cargo_kiln::report::report;
 use clap::Args;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 pub(super) const EXAMPLES: &str = "\
@@ -41,10 +41,10 @@ impl Arguments {
     pub(super) fn run(self) -> Result<ExitCode> {
         let Arguments { kiln, model, output, format, board } = self;
         kiln.prefer()?;
-        let options = model.options()?;
-        if board.is_none() {
-            note_target(&options);
-        }
+        let options = match board {
+            Some(_) => model.options()?,
+            None => model.options_in(Path::new("."))?,
+        };
         let report = report(&model.model, &options, board.as_deref())?;
         let ending = output.as_ref().and_then(|path| path.extension()?.to_str());
         let text = match format.as_deref().or(ending) {

@@ -4,37 +4,26 @@ use super::platform::{platform, Flavour, Room};
 use crate::place::for_board;
 use anyhow::{bail, Result};
 use kiln_boards::Board;
-use kiln_codegen::{compile, Compiled, Optimize, Options};
+use kiln_codegen::{compile, Compiled, Options};
 
 /// RAM that is left for the stack and the statics of the rest of the firmware, in bytes: kernels need up to 1.5 KB.
 const OTHER_RAM: usize = 6 * 1024;
 /// Flash that is left for code, in bytes. Most models need more; the linker says so.
 const OTHER_FLASH: usize = 16 * 1024;
 
-/// A model that fits.
-pub(super) struct Fitting {
-    pub(super) compiled: Compiled,
-    /// The budget that the crate has to compile it with, in bytes, where the first schedule needs more.
-    pub(super) ram: Option<usize>,
-}
-
-/// The options without budgets.
-pub(super) fn options(board: &Board, optimize: Optimize) -> Options {
-    for_board(&Options { optimize, ..Options::default() }, board)
-}
-
-/// Compiles the model for the board, within that room: as fast as that goes.
+/// Compiles the model for the board, within that room. Where it does not fit with these options alone, the board's RAM is the budget: the options of what is returned
+/// have it.
 ///
 /// # Errors
 /// Those of the compiler; among them how many bytes there are too many, and which.
 pub(super) fn compile_for(
     bytes: &[u8],
     name: &str,
-    optimize: Optimize,
+    options: &Options,
     board: &Board,
     room: Room,
     sample_bytes: usize,
-) -> Result<Fitting> {
+) -> Result<Compiled> {
     let ram = room.ram.saturating_sub(OTHER_RAM);
     let flash = room.flash.saturating_sub(OTHER_FLASH + sample_bytes);
     let does_not_fit = || {
@@ -44,14 +33,16 @@ pub(super) fn compile_for(
             board.name, room.ram, room.flash
         )
     };
-    let whole = compile(bytes, name, &options(board, optimize))?;
+    let options = for_board(options, board);
+    let whole = compile(bytes, name, &options)?;
     let need = (whole.plan.ram_bytes(), whole.program.constant_bytes());
     if need.0 <= ram && need.1 <= flash {
-        return Ok(Fitting { compiled: whole, ram: None });
+        return Ok(whole);
     }
-    let budgets = Options { ram: Some(ram), flash: Some(flash), ..options(board, optimize) };
+    let least = |wanted: Option<usize>, room: usize| Some(wanted.map_or(room, |wanted| wanted.min(room)));
+    let budgets = Options { ram: least(options.ram, ram), flash: least(options.flash, flash), ..options };
     match compile(bytes, name, &budgets) {
-        Ok(compiled) => Ok(Fitting { compiled, ram: Some(ram) }),
+        Ok(compiled) => Ok(compiled),
         Err(error) => {
             bail!("{}: {error}\n    help: {}", does_not_fit(), boards_with_room(board, need, sample_bytes))
         }
@@ -82,25 +73,25 @@ mod tests {
     const DIGITS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../examples/digits/models/digits_int8.tflite");
 
     /// On a board like the nRF52840-DK with other memories.
-    fn fitted(flash: usize, ram: usize) -> Result<Fitting> {
+    fn fitted(flash: usize, ram: usize) -> Result<Compiled> {
         let (bytes, board) = (read_file(DIGITS.as_ref()).unwrap(), Board::find("nrf52840-dk").unwrap());
-        compile_for(&bytes, "digits_int8", Optimize::Speed, board, Room { flash, ram }, 74)
+        compile_for(&bytes, "digits_int8", &Options::default(), board, Room { flash, ram }, 74)
     }
 
     #[test]
     fn a_schedule_that_fits_is_found() {
         let roomy = fitted(1 << 20, 1 << 18).unwrap();
-        assert_eq!(roomy.ram, None);
-        let need = roomy.compiled.plan.ram_bytes();
+        assert_eq!(roomy.options.ram, None);
+        let need = roomy.plan.ram_bytes();
 
         let tight = fitted(1 << 20, OTHER_RAM + need - 1).unwrap();
-        assert_eq!(tight.ram, Some(need - 1));
-        assert!(tight.compiled.plan.ram_bytes() < need);
+        assert_eq!(tight.options.ram, Some(need - 1));
+        assert!(tight.plan.ram_bytes() < need);
     }
 
     #[test]
     fn too_many_bytes_are_counted() {
-        let constants = fitted(1 << 20, 1 << 18).unwrap().compiled.program.constant_bytes();
+        let constants = fitted(1 << 20, 1 << 18).unwrap().program.constant_bytes();
         let flash = OTHER_FLASH + 74 + constants - 7;
         let message = format!("{:#}", fitted(flash, 1 << 18).map(|_| ()).unwrap_err());
         assert!(message.contains("does not fit the board nrf52840-dk"), "{message}");

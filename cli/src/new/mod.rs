@@ -4,6 +4,7 @@
 
 mod destination;
 mod fit;
+mod include;
 mod platform;
 mod sample;
 mod template;
@@ -14,7 +15,7 @@ use anyhow::{Context, Result};
 use destination::Destination;
 use kiln_boards::{toolchain, Board, Runner, Source};
 use kiln_codegen::front::{format_of, inspect};
-use kiln_codegen::{import, model_name, read_file, Optimize};
+use kiln_codegen::{import, model_name, read_file, Options};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -29,8 +30,8 @@ pub struct Request {
     pub model: PathBuf,
     /// What the firmware is built around.
     pub flavour: Flavour,
-    /// What the compiler favours.
-    pub optimize: Optimize,
+    /// The options of the compiler, those of the board's processor aside.
+    pub options: Options,
     /// Checkout of Kiln that the crate depends on; otherwise the one this program was built in, or else the release of its version.
     pub kiln: Option<PathBuf>,
 }
@@ -90,6 +91,7 @@ fn missing(board: &Board) -> Vec<String> {
 /// does not compile or does not fit the board, or a file cannot be written. Nothing is written then.
 pub fn create(request: &Request) -> Result<Created> {
     let destination = Destination::check(&request.folder)?;
+    include::check(&request.options)?;
     let board = Board::find(&request.board)?;
     let platform = platform::platform(board, request.flavour)?;
     let kiln = request.kiln.as_deref().map_or(Ok(Source::find()), Source::named)?;
@@ -97,11 +99,11 @@ pub fn create(request: &Request) -> Result<Created> {
     let bytes = read_file(&request.model)?;
     let file = model_file(&request.model);
     let name = model_name(Path::new(&file));
-    let graph = import(&bytes, &name, &fit::options(board, request.optimize))?;
+    let graph = import(&bytes, &name, &request.options)?;
     let sample = sample::answered(&graph).context("the interpreter cannot run the model: a bug in Kiln")?;
     let sample_bytes = sample.inputs.len() + sample.outputs.len();
     let room = platform.room(board);
-    let fitting = fit::compile_for(&bytes, &name, request.optimize, board, room, sample_bytes)?;
+    let compiled = fit::compile_for(&bytes, &name, &request.options, board, room, sample_bytes)?;
 
     let mut files = template::render(&template::Project {
         destination: &destination,
@@ -110,7 +112,7 @@ pub fn create(request: &Request) -> Result<Created> {
         kiln: &kiln,
         model_file: &file,
         feature: format_of(&bytes)?.feature,
-        fitting: &fitting,
+        compiled: &compiled,
         macs: inspect(&bytes)?.macs,
     })?;
     files.push((format!("models/{file}"), bytes));
@@ -124,7 +126,7 @@ pub fn create(request: &Request) -> Result<Created> {
     Ok(Created {
         folder: request.folder.clone(),
         files: files.into_iter().map(|(path, _)| path).collect(),
-        ram_and_constants: (fitting.compiled.plan.ram_bytes(), fitting.compiled.program.constant_bytes()),
+        ram_and_constants: (compiled.plan.ram_bytes(), compiled.program.constant_bytes()),
         board,
     })
 }

@@ -3,12 +3,13 @@
 mod port;
 
 use super::destination::Destination;
-use super::fit::Fitting;
+use super::include::{self, include_model};
 use super::platform::{is_riscv, Platform};
 use crate::number::grouped;
 use anyhow::{Context, Result};
 use kiln_boards::source::{Releases, RUNTIME, TEST};
 use kiln_boards::{toolchain, Board, Runner, Source};
+use kiln_codegen::Compiled;
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::Serde;
 use minijinja::{context, Environment, UndefinedBehavior};
@@ -31,6 +32,8 @@ const TEMPLATES: &[(&str, &str)] = &[
     ("lib.rs.j2", include_str!("../../templates/lib.rs.j2")),
     ("outputs.j2", include_str!("../../templates/outputs.j2")),
     ("rtic.rs.j2", include_str!("../../templates/rtic.rs.j2")),
+    ("run.j2", include_str!("../../templates/run.j2")),
+    ("run_async.j2", include_str!("../../templates/run_async.j2")),
     ("sample.rs.j2", include_str!("../../templates/sample.rs.j2")),
 ];
 
@@ -44,7 +47,7 @@ pub(super) struct Project<'a> {
     pub(super) model_file: &'a str,
     /// The feature of Kiln that reads the model's format.
     pub(super) feature: &'a str,
-    pub(super) fitting: &'a Fitting,
+    pub(super) compiled: &'a Compiled,
     /// Multiply-accumulates of one inference.
     pub(super) macs: u64,
 }
@@ -93,8 +96,7 @@ fn environment() -> Result<Environment<'static>> {
 }
 
 fn values(project: &Project<'_>) -> minijinja::Value {
-    let Project { destination, board, platform, kiln, model_file, feature, fitting, macs } = project;
-    let compiled = &fitting.compiled;
+    let Project { destination, board, platform, kiln, model_file, feature, compiled, macs } = project;
     let (plan, program) = (&compiled.plan, &compiled.program);
     let outputs = Port::all(&program.outputs, "output", "");
     // The reader of the model's format alone.
@@ -133,7 +135,10 @@ fn values(project: &Project<'_>) -> minijinja::Value {
         type => compiled.type_name(),
         cases => cases(*macs),
         optimize => compiled.options.optimize.name(),
-        ram => fitting.ram,
+        include_model => include_model(compiled, model_file),
+        include_model_for_tests => include::for_tests(compiled, model_file),
+        equivalence => include::equivalence(compiled),
+        fed => compiled.options.input.name(),
         float_outputs => outputs.iter().any(|output| output.element == "f32"),
         inputs => Serde(Port::all(&program.inputs, "input", "_mut")),
         outputs => Serde(outputs),

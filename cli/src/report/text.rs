@@ -53,8 +53,8 @@ impl Report {
                 format!(
                     "{}: arena {} and state {}",
                     bytes(totals.ram_bytes),
-                    totals.arena_bytes,
-                    totals.state_bytes
+                    grouped(totals.arena_bytes as u64),
+                    grouped(totals.state_bytes as u64)
                 ),
             ),
             ("arena", bound),
@@ -143,8 +143,8 @@ impl Report {
                 step.step,
                 name(step),
                 grouped(step.macs),
-                step.ram_bytes,
-                step.flash_bytes,
+                grouped(step.ram_bytes as u64),
+                grouped(step.flash_bytes as u64),
                 step.requantisation,
                 step.name
             );
@@ -153,7 +153,7 @@ impl Report {
     }
 
     fn arena_text(&self) -> String {
-        let mut out = format!("\narena of {} B, by offset\n", self.arena.bytes);
+        let mut out = format!("\narena of {} B, by offset\n", grouped(self.arena.bytes as u64));
         let mut buffers: Vec<_> = self.arena.buffers.iter().collect();
         buffers.sort_by_key(|b| (b.offset, b.first));
         for buffer in buffers {
@@ -206,6 +206,8 @@ impl Report {
             }
             let measured =
                 |of: fn(&Measured) -> u64| mode.measured.as_ref().map_or("–".into(), |m| grouped(of(m)));
+            let [ram_bytes, constant_bytes, kernel_calls] =
+                [ram_bytes, constant_bytes, kernel_calls].map(|number| grouped(*number as u64));
             let (cycles, code) = (measured(|m| m.cycles), measured(|m| m.code_bytes));
             let _ = writeln!(
                 out,

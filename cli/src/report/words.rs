@@ -2,7 +2,7 @@
 
 use super::data::{Advice, Chosen, Pass, Read};
 use crate::number::grouped;
-use kiln_codegen::Float;
+use kiln_codegen::{Door, Float};
 use kiln_tools::advice;
 use std::fmt;
 
@@ -24,6 +24,8 @@ impl Chosen {
 impl From<advice::Advice> for Advice {
     fn from(advice: advice::Advice) -> Self {
         let advice::Advice { topic, place, what, help, cycles, bytes } = advice;
+        // As flags of the commands that show it.
+        let help = Door::CommandLine.translate(&help);
         Advice { topic: topic.name(), place, what, help, cycles, bytes }
     }
 }

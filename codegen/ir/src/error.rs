@@ -1,5 +1,6 @@
 //! What can go wrong, said so that it can be mended.
 
+use crate::spelling::Door;
 use std::fmt;
 
 /// One thing that is wrong with a model.
@@ -26,8 +27,16 @@ impl fmt::Display for Problem {
     }
 }
 
-/// Why a model could not be compiled.
-#[derive(Clone, Debug, PartialEq, Eq)]
+impl Problem {
+    /// With options as they are written through a door.
+    fn through(self, door: Door) -> Self {
+        let Problem { place, what, help } = self;
+        Problem { place: door.translate(&place), what: door.translate(&what), help: door.translate(&help) }
+    }
+}
+
+/// Why a model could not be compiled. Its `Debug` is its `Display`: that is what a build script ends with.
+#[derive(Clone, PartialEq, Eq)]
 pub enum Error {
     /// The file could not be read.
     Io {
@@ -66,6 +75,20 @@ impl Error {
         Error::Internal { stage: stage.into(), message: message.into() }
     }
 
+    /// With options as they are written through a door.
+    #[must_use]
+    pub fn through(self, door: Door) -> Self {
+        let all =
+            |problems: Vec<Problem>| problems.into_iter().map(|problem| problem.through(door)).collect();
+        match self {
+            Error::Malformed(problem) => Error::Malformed(problem.through(door)),
+            Error::Unsupported(problems) => Error::Unsupported(all(problems)),
+            Error::Options(problem) => Error::Options(problem.through(door)),
+            Error::OverBudget(problems) => Error::OverBudget(all(problems)),
+            other @ (Error::Io { .. } | Error::Write { .. } | Error::Internal { .. }) => other,
+        }
+    }
+
     /// An [`Error::Malformed`] of a damaged file.
     pub fn malformed(place: impl Into<String>, what: impl Into<String>) -> Self {
         let help = "the file is damaged or cut short: copy or export it again".into();
@@ -76,6 +99,12 @@ impl Error {
 fn list(f: &mut fmt::Formatter<'_>, title: &str, problems: &[Problem]) -> fmt::Result {
     write!(f, "{title}")?;
     problems.iter().try_for_each(|p| write!(f, "\n  - {p}"))
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
 }
 
 impl fmt::Display for Error {

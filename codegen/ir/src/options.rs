@@ -1,9 +1,11 @@
 //! What a user can ask for. Macro arguments, `Build` methods and command-line flags are the same set.
 
 use crate::error::{Error, Problem};
+use crate::near::near;
 use crate::source::Source;
 use crate::{Isa, Target, UnknownTarget};
 use kiln_kernel_table::Core;
+use std::fmt;
 
 /// The names that users write for the values of an option.
 macro_rules! names {
@@ -156,6 +158,12 @@ impl std::str::FromStr for CustomOp {
     }
 }
 
+impl fmt::Display for CustomOp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}={}", self.name, self.path)
+    }
+}
+
 impl CustomOp {
     /// `None` where one is empty. Whether the path is one is found when the model is compiled.
     pub(crate) fn new(name: &str, path: &str) -> Option<Self> {
@@ -192,6 +200,15 @@ impl std::str::FromStr for InputShape {
     }
 }
 
+impl fmt::Display for InputShape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.name {
+            Some(name) => write!(f, "{name}={:?}", self.dims),
+            None => write!(f, "{:?}", self.dims),
+        }
+    }
+}
+
 impl<const N: usize> From<[usize; N]> for InputShape {
     fn from(dims: [usize; N]) -> Self {
         InputShape { name: None, dims: dims.to_vec() }
@@ -225,6 +242,12 @@ impl std::str::FromStr for StatePair {
             true => Err(wrong()),
             false => Ok(StatePair { output: output.into(), input: input.into() }),
         }
+    }
+}
+
+impl fmt::Display for StatePair {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}={}", self.output, self.input)
     }
 }
 
@@ -374,7 +397,7 @@ impl Options {
         if self.cores() > 1 && !self.target().runs(Isa::Simd) && self.optimize == Optimize::Size {
             return refused(
                 "with `optimize = \"size\"` one function serves all layers, and none of them is shared between two cores",
-                "remove the option, or use optimize = \"speed\" or \"memory\"",
+                "remove the option, or use optimize = \"speed\", or optimize = \"memory\"",
             );
         }
         if self.cores() > 1 && self.input != Input::Whole {
@@ -439,7 +462,10 @@ impl Options {
                 return Err(Error::Options(Problem {
                     place: String::new(),
                     what: format!("there is no option `{name}`"),
-                    help: format!("the options are {}", Self::NAMES.join(", ")),
+                    help: match near(name, Self::NAMES).first() {
+                        Some(nearest) => format!("did you mean `{nearest}`?"),
+                        None => format!("the options are {}", Self::NAMES.join(", ")),
+                    },
                 }))
             }
         }
@@ -448,6 +474,70 @@ impl Options {
 }
 
 impl Options {
+    /// What is asked for beyond the defaults: options by name, with values that [`set`](Self::set) takes, in the order of [`NAMES`](Self::NAMES).
+    pub fn given(&self) -> Vec<(&'static str, String)> {
+        // All fields: a new option cannot be forgotten. `trace` is none that users set.
+        let Options {
+            name,
+            optimize,
+            flash,
+            ram,
+            cycles,
+            fast_ram,
+            weights,
+            weights_section,
+            io,
+            input,
+            source,
+            reference,
+            qdq,
+            qdq_drift,
+            float,
+            features,
+            input_shapes,
+            channels_last,
+            states,
+            custom_ops,
+            target,
+            cores,
+            events,
+            trace: _,
+        } = self;
+        let choices = [
+            ("optimize", optimize.name(), Optimize::default().name()),
+            ("io", io.name(), Io::default().name()),
+            ("input", input.name(), Input::default().name()),
+            ("reference", reference.name(), Reference::default().name()),
+            ("qdq", qdq.name(), Qdq::default().name()),
+            ("float", float.name(), Float::default().name()),
+            ("events", events.name(), Events::default().name()),
+        ];
+        let choices = choices.into_iter().filter(|(_, value, default)| value != default);
+        let values = [
+            ("name", name.clone()),
+            ("flash", flash.map(in_bytes)),
+            ("ram", ram.map(in_bytes)),
+            ("cycles", cycles.map(|cycles| cycles.to_string())),
+            ("fast_ram", fast_ram.map(in_bytes)),
+            ("weights", weights.map(|weights| weights.name().into())),
+            ("weights_section", weights_section.clone()),
+            ("source", source.as_ref().map(Source::to_string)),
+            ("qdq_drift", qdq_drift.map(|steps| steps.to_string())),
+            ("features", features.clone()),
+            ("target", target.map(|target| target.name().into())),
+            ("cores", cores.map(|cores| cores.to_string())),
+        ];
+        let mut given: Vec<(&'static str, String)> =
+            choices.map(|(option, value, _)| (option, value.to_owned())).collect();
+        given.extend(values.into_iter().filter_map(|(option, value)| Some((option, value?))));
+        given.extend(input_shapes.iter().map(|shape| ("input_shape", shape.to_string())));
+        given.extend(channels_last.iter().map(|name| ("channels_last", name.clone())));
+        given.extend(states.iter().map(|state| ("state", state.to_string())));
+        given.extend(custom_ops.iter().map(|custom| ("custom_op", custom.to_string())));
+        given.sort_by_key(|(option, _)| Self::NAMES.iter().position(|name| name == option));
+        given
+    }
+
     /// Binds a custom operator to a function.
     ///
     /// # Errors
@@ -477,6 +567,14 @@ fn parse_bytes(option: &str, text: &str) -> Result<usize, Error> {
     };
     let count: usize = digits.replace('_', "").parse().map_err(|_| wrong())?;
     count.checked_mul(factor).ok_or_else(wrong)
+}
+
+/// A size as users write it.
+fn in_bytes(bytes: usize) -> String {
+    match bytes % 1024 {
+        0 if bytes > 0 => format!("{}K", bytes / 1024),
+        _ => bytes.to_string(),
+    }
 }
 
 /// A number of cycles such as `5000000`, `5_000_000`, `500K` or `5M` (powers of 1000).
@@ -610,6 +708,49 @@ mod tests {
         }
     }
 
+    /// A value of each option that is not its default, as it is written back.
+    const VALUES: [(&str, &str); 23] = [
+        ("name", "Kws"),
+        ("optimize", "size"),
+        ("flash", "64K"),
+        ("ram", "20481"),
+        ("cycles", "5000000"),
+        ("fast_ram", "16K"),
+        ("weights", "widened"),
+        ("weights_section", ".flash2"),
+        ("io", "quantized"),
+        ("input", "rows"),
+        ("source", "rgb565 320x240, crop = 240x200+40+0, resize = area, flip = both, like = pillow, order = bgr, mean = [1, 2.5, 3], scale = 0.003921569"),
+        ("reference", "litert"),
+        ("qdq", "float"),
+        ("qdq_drift", "7"),
+        ("float", "reproducible"),
+        ("features", "librosa, sample_rate = 16000"),
+        ("input_shape", "audio=[1, 49, 40]"),
+        ("channels_last", "image"),
+        ("state", "h_out=h_in"),
+        ("custom_op", "My=Op=crate::kernels::my_op"),
+        ("target", "cortex-m4"),
+        ("cores", "2"),
+        ("events", "layers"),
+    ];
+
+    #[test]
+    fn options_are_written_back_as_they_are_read() {
+        let mut options = Options::default();
+        assert!(options.given().is_empty());
+        for (option, value) in VALUES {
+            options.set(option, value).unwrap();
+        }
+        let given = options.given();
+        let written: Vec<(&str, &str)> =
+            given.iter().map(|(option, value)| (*option, value.as_str())).collect();
+        assert_eq!(written, VALUES);
+        let mut again = Options::default();
+        given.iter().for_each(|(option, value)| again.set(option, value).unwrap());
+        assert_eq!(again, options);
+    }
+
     #[test]
     fn cores_are_those_of_the_target() {
         for target in [Target::CortexM0, Target::CortexMDsp, Target::Rv32] {
@@ -643,6 +784,11 @@ mod tests {
     fn unknown_options_are_named() {
         let error = Options::default().set("speed", "1").unwrap_err().to_string();
         assert!(error.contains("no option `speed`") && error.contains("optimize"), "{error}");
+        let error = Options::default().set("optimise", "size").unwrap_err().to_string();
+        assert!(
+            error.contains("no option `optimise`") && error.contains("did you mean `optimize`?"),
+            "{error}"
+        );
         let error = Options::default().set("optimize", "fast").unwrap_err().to_string();
         assert!(error.contains("`fast`") && error.contains("\"size\""), "{error}");
     }

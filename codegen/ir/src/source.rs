@@ -1,6 +1,7 @@
 //! The option `source`: what the lines of a camera are, and what becomes of them in front of a model.
 
 use crate::error::{Error, Problem};
+use std::fmt;
 use std::str::FromStr;
 
 /// A named value of a word in the option.
@@ -254,6 +255,40 @@ impl Source {
                 "a crop is WIDTHxHEIGHT+LEFT+TOP, in pixels of the frame".into(),
             )),
         }
+    }
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}x{}", self.format.name(), self.width, self.height)?;
+        match self.crop {
+            Crop::Whole => {}
+            Crop::Centre => write!(f, ", crop = centre")?,
+            Crop::At(Rectangle { width, height, left, top }) => {
+                write!(f, ", crop = {width}x{height}+{left}+{top}")?;
+            }
+        }
+        let words = [
+            ("resize", self.resize.map(Resize::name)),
+            ("flip", self.flip.map(Flip::name)),
+            ("like", (self.like != Like::OpenCv).then(|| self.like.name())),
+            ("order", (self.order != Order::Rgb).then(|| self.order.name())),
+        ];
+        for (word, value) in words {
+            value.map_or(Ok(()), |value| write!(f, ", {word} = {value}"))?;
+        }
+        for (word, numbers) in [("mean", &self.mean), ("scale", &self.scale)] {
+            match numbers.as_deref() {
+                None => {}
+                Some([number]) => write!(f, ", {word} = {}", number.get())?,
+                Some(numbers) => {
+                    let numbers: Vec<String> =
+                        numbers.iter().map(|number| number.get().to_string()).collect();
+                    write!(f, ", {word} = [{}]", numbers.join(", "))?;
+                }
+            }
+        }
+        Ok(())
     }
 }
 

@@ -95,6 +95,9 @@ fn over_ram(compiled: &Compiled, budget: usize) -> String {
         count => &format!(", the least of {count} schedules"),
     };
     let peak = match memory::peak(compiled) {
+        _ if is_mostly_state(compiled) => {
+            format!("; most of it is state: {}", largest(&memory::retained(compiled)))
+        }
         Some(row) => format!("; the peak is at {}", describe(&row)),
         None => String::new(),
     };
@@ -107,9 +110,19 @@ fn over_ram(compiled: &Compiled, budget: usize) -> String {
     )
 }
 
+/// Whether less than half of the RAM is left to what an inference computes.
+fn is_mostly_state(compiled: &Compiled) -> bool {
+    2 * compiled.plan.state_bytes > compiled.plan.ram_bytes()
+}
+
 /// A step, and what is live during it, the largest first.
 fn describe(row: &Row) -> String {
-    let mut live: Vec<&Region> = row.buffers.iter().collect();
+    format!("step {} {} {:?}, where {} are live", row.step, row.op, row.name, largest(&row.buffers))
+}
+
+/// Buffers in words, the largest first.
+fn largest(buffers: &[Region]) -> String {
+    let mut live: Vec<&Region> = buffers.iter().collect();
     live.sort_by_key(|b| std::cmp::Reverse(b.bytes));
     let rows = |b: &Region| match b.ring {
         Some(1) => ", 1 row".into(),
@@ -125,7 +138,7 @@ fn describe(row: &Row) -> String {
         let rest: usize = live[MOST_NAMED..].iter().map(|b| b.bytes).sum();
         named.push(format!("{} more ({rest} bytes)", live.len() - MOST_NAMED));
     }
-    format!("step {} {} {:?}, where {} are live", row.step, row.op, row.name, list(&named))
+    list(&named)
 }
 
 /// `a, b and c`.
@@ -140,6 +153,10 @@ fn list(items: &[String]) -> String {
 /// What the user can do, with what it gives.
 fn ways_out(compiled: &Compiled, budget: usize) -> String {
     let mut ways = Vec::new();
+    if is_mostly_state(compiled) {
+        let way = "raise the budget, or keep less from one inference to the next: fewer channels or a shorter past in the layers with state, or integers instead of floats";
+        return way.into();
+    }
     if compiled.options.input == Input::Whole {
         let options = Options { input: Input::Rows, ..compiled.options.clone() };
         let fed = search(&compiled.graph, &options).map(|Found { plan, .. }| plan.ram_bytes());

@@ -11,11 +11,14 @@ use crate::front::{embed, FORMATS};
 use crate::{compile, Compiled};
 use data::DataFiles;
 use kiln_ir::error::{Error, Problem};
+use kiln_ir::near::near;
 use kiln_ir::options::{
     Events, Float, Input, InputShape, Io, Optimize, Options, Qdq, Reference, StatePair, Weights, MOST_CORES,
 };
+use kiln_ir::spelling::Door;
 use kiln_ir::Target;
 use quote::quote;
+use std::ffi::OsStr;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -70,24 +73,45 @@ fn read_model(path: &Path) -> Result<Vec<u8>, Error> {
     })
 }
 
-/// What helps where a path is not that of a file: the models that are near.
+/// What helps where a path is not that of a file: the file of that name one folder deeper, one with nearly that name, or the models that are there.
 fn way_out(path: &Path) -> String {
     let folder = if path.is_dir() { path } else { path.parent().unwrap_or(path) };
     let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    let meant = |path: &str| format!("\n    help: did you mean `{path}`?");
+    if let Some(deeper) = path.file_name().and_then(|name| one_folder_deeper(folder, name)) {
+        return meant(&deeper);
+    }
     let is_model = |path: &PathBuf| {
         path.extension().is_some_and(|ending| FORMATS.iter().any(|format| ending == format.ending))
     };
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    let mut models: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(is_model).collect();
+    let mut models: Vec<PathBuf> = entries(folder).filter(is_model).collect();
     models.sort();
-    let mut names = models.iter().filter_map(|path| Some(path.file_name()?.to_string_lossy().into_owned()));
-    let near: Vec<String> = names.by_ref().take(5).collect();
-    let more = if names.next().is_some() { ", …" } else { "" };
-    let place = if folder == Path::new(".") { "this folder".into() } else { folder.display().to_string() };
-    match near.is_empty() {
-        true => String::new(),
-        false => format!("\n    help: models in {place}: {}{more}", near.join(", ")),
+    let names: Vec<String> =
+        models.iter().filter_map(|path| Some(path.file_name()?.to_string_lossy().into_owned())).collect();
+    let written = path.file_name().unwrap_or_default().to_string_lossy();
+    if let Some(nearest) = near(&written, names.iter().map(String::as_str)).first() {
+        return meant(nearest);
     }
+    let more = if names.len() > 5 { ", …" } else { "" };
+    let listed = names.iter().take(5).map(String::as_str).collect::<Vec<_>>().join(", ");
+    let place = if folder == Path::new(".") { "this folder".into() } else { folder.display().to_string() };
+    match names.is_empty() {
+        true => String::new(),
+        false => format!("\n    help: models in {place}: {listed}{more}"),
+    }
+}
+
+/// The path, from a folder on, of a file of that name in a folder of the folder.
+fn one_folder_deeper(folder: &Path, name: &OsStr) -> Option<String> {
+    let mut found: Vec<PathBuf> =
+        entries(folder).filter(|path| path.is_dir()).map(|path| path.join(name)).collect();
+    found.retain(|path| path.is_file());
+    found.sort();
+    Some(found.first()?.strip_prefix(folder).ok()?.display().to_string())
+}
+
+fn entries(folder: &Path) -> impl Iterator<Item = PathBuf> {
+    std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path())
 }
 
 /// The name of the model in a file: the file's name without the ending, or that of a SavedModel's folder.
@@ -106,26 +130,66 @@ pub fn model_name(path: &Path) -> String {
 /// # Errors
 /// [`Error::Write`] with the path and the system's message.
 pub fn write_whole(path: &Path, contents: impl AsRef<[u8]>) -> Result<(), Error> {
-    let failed =
-        |e: std::io::Error| Error::Write { path: path.display().to_string(), message: e.to_string() };
-    let is_special = std::fs::metadata(path).is_ok_and(|there| !there.is_file() && !there.is_dir());
-    if is_special {
-        let mut device = std::fs::OpenOptions::new().write(true).open(path).map_err(failed)?;
-        return device.write_all(contents.as_ref()).map_err(failed);
+    write_all_whole(&[(path, contents.as_ref())])
+}
+
+/// Writes files that belong together, each as [`write_whole`] does: none is moved to its place before all are written beside theirs.
+///
+/// # Errors
+/// [`Error::Write`] with a path and the system's message.
+pub fn write_all_whole(files: &[(&Path, &[u8])]) -> Result<(), Error> {
+    let parts = files.iter().map(|(path, contents)| Part::write(path, contents));
+    let parts = parts.collect::<Result<Vec<Part<'_>>, Error>>()?;
+    parts.into_iter().try_for_each(Part::place)
+}
+
+/// A file that is written beside its place. Dropped before it is moved there, it goes.
+struct Part<'a> {
+    path: &'a Path,
+    beside: PathBuf,
+}
+
+impl<'a> Part<'a> {
+    /// What is no file is written to at once, and has nothing beside it.
+    fn write(path: &'a Path, contents: &[u8]) -> Result<Self, Error> {
+        let is_special = std::fs::metadata(path).is_ok_and(|there| !there.is_file() && !there.is_dir());
+        if is_special {
+            let device = std::fs::OpenOptions::new().write(true).open(path);
+            device.and_then(|mut device| device.write_all(contents)).map_err(|e| cannot_write(path, &e))?;
+            return Ok(Part { path, beside: PathBuf::new() });
+        }
+        // Several may write one file: each has its own beside it.
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        let mut beside = real(path).into_os_string();
+        beside.push(format!(".{}-{count}.part", std::process::id()));
+        let part = Part { path, beside: beside.into() };
+        std::fs::write(&part.beside, contents).map_err(|e| cannot_write(path, &e))?;
+        Ok(part)
     }
-    let target = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    // Several may write one file: each has its own beside it.
-    static COUNT: AtomicU32 = AtomicU32::new(0);
-    let count = COUNT.fetch_add(1, Ordering::Relaxed);
-    let mut beside = target.clone().into_os_string();
-    beside.push(format!(".{}-{count}.part", std::process::id()));
-    let beside = PathBuf::from(beside);
-    let written = std::fs::write(&beside, contents).and_then(|()| std::fs::rename(&beside, &target));
-    if written.is_err() {
-        // Best effort: the error below is the one that matters.
-        let _ = std::fs::remove_file(&beside);
+
+    fn place(self) -> Result<(), Error> {
+        match self.beside.as_os_str().is_empty() {
+            true => Ok(()),
+            false => std::fs::rename(&self.beside, real(self.path)).map_err(|e| cannot_write(self.path, &e)),
+        }
     }
-    written.map_err(failed)
+}
+
+impl Drop for Part<'_> {
+    fn drop(&mut self) {
+        // Where it was moved there is nothing; where it was not, another error is the one that matters.
+        let _ = std::fs::remove_file(&self.beside);
+    }
+}
+
+/// The file that a link leads to.
+fn real(path: &Path) -> PathBuf {
+    std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
+}
+
+fn cannot_write(path: &Path, error: &std::io::Error) -> Error {
+    Error::Write { path: path.display().to_string(), message: error.to_string() }
 }
 
 /// Compiles a model from a build script.
@@ -138,7 +202,8 @@ pub fn write_whole(path: &Path, contents: impl AsRef<[u8]>) -> Result<(), Error>
 /// }
 /// ```
 ///
-/// The crate then says `kiln::include_compiled!(kws);` and has the type `Kws`.
+/// The crate then says `kiln::include_compiled!(kws);` and has the type `Kws`. The type stands in the module where the macro is called, and its code in a private
+/// module `kws_model` beside it: the type's name in snake case, with `_model`.
 #[derive(Clone, Debug)]
 pub struct Build {
     path: PathBuf,
@@ -262,7 +327,11 @@ impl Build {
     ///
     /// # Errors
     /// Those of [`compile_file`], and [`Error::Options`] outside a build script.
-    pub fn compile(mut self) -> Result<PathBuf, Error> {
+    pub fn compile(self) -> Result<PathBuf, Error> {
+        self.compile_to_out_dir().map_err(|error| error.through(Door::Build))
+    }
+
+    fn compile_to_out_dir(mut self) -> Result<PathBuf, Error> {
         let out = out_folder("Build::compile", "call it from a build script, or use `cargo kiln compile`")?;
         self.options.target = self.options.target.or_else(built_target);
         println!("cargo:rerun-if-changed={}", self.path.display());
@@ -271,7 +340,8 @@ impl Build {
         let name = model_name(&self.path);
         let compiled = compile(&bytes, &name, &self.options)?;
         let file = out.join(name + ".rs");
-        write_whole(&file, &compiled.file(&quote!(pub))?)?;
+        let code = compiled.source_file(&quote!(pub), None)?;
+        write_whole(&file, format!("{}\n\n{code}", compiled.generated()))?;
         Ok(file)
     }
 }
@@ -297,6 +367,24 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_path_that_is_wrong_leads_to_the_right_one() {
+        let folder = std::env::temp_dir().join(format!("kiln-way-out-{}", std::process::id()));
+        std::fs::create_dir_all(folder.join("models")).unwrap();
+        for file in ["models/kws.tflite", "person_detect.tflite", "vad.onnx", "notes.txt"] {
+            std::fs::write(folder.join(file), "").unwrap();
+        }
+        for (wrong, help) in [
+            ("kws.tflite", "did you mean `models/kws.tflite`?"),
+            ("persn_detect.tflite", "did you mean `person_detect.tflite`?"),
+            ("digits.tflite", ": person_detect.tflite, vad.onnx"),
+        ] {
+            let message = read_file(&folder.join(wrong)).unwrap_err().to_string();
+            assert!(message.ends_with(help), "{message}");
+        }
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
     fn a_file_is_written_whole_or_not_at_all() {
         let folder = std::env::temp_dir().join(format!("kiln-write-whole-{}", std::process::id()));
         let file = folder.join("model.rs");
@@ -310,6 +398,11 @@ mod tests {
         // Over a folder it cannot be moved, and nothing stays behind.
         std::fs::create_dir(folder.join("taken.rs")).unwrap();
         write_whole(&folder.join("taken.rs"), "text").unwrap_err();
+        assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 2);
+        // Of files that belong together, none is written where one cannot be.
+        let files: [(&Path, &[u8]); 2] = [(&file, b"other"), (&folder.join("none/model.bin"), b"data")];
+        write_all_whole(&files).unwrap_err();
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), "text");
         assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 2);
         std::fs::remove_dir_all(&folder).unwrap();
     }

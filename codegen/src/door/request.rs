@@ -1,7 +1,7 @@
 //! The arguments of `include_model!`.
 
 use super::{model_name, read_files};
-use crate::compile;
+use crate::{compile, type_name_of};
 use kiln_ir::error::Error;
 use kiln_ir::options::{Options, StatePair};
 use proc_macro2::{Span, TokenStream};
@@ -43,6 +43,13 @@ impl Parse for Head {
             Some(_) => Some(input.parse::<LitStr>()?.value()),
             None => None,
         };
+        if input.peek(LitStr) {
+            let path: LitStr = input.parse()?;
+            let name = type_name_of(&model_name(Path::new(&path.value())));
+            let message =
+                format!("a name for the model's type stands before the path: {name} = {:?}", path.value());
+            return Err(syn::Error::new(path.span(), message));
+        }
         let (vis, name) = (input.parse()?, input.parse()?);
         input.parse::<Token![=]>()?;
         Ok(Head { target, vis, name })
@@ -197,5 +204,17 @@ impl Request {
             // Makes the compiler watch the model's files.
             #(const _: &[u8] = include_bytes!(#watched);)*
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_that_is_missing_is_made_of_the_file() {
+        let error = include_model(quote!("models/person-detect.tflite"), Path::new(".")).unwrap_err();
+        let expected = "a name for the model's type stands before the path: PersonDetect = \"models/person-detect.tflite\"";
+        assert_eq!(error.to_string(), expected);
     }
 }

@@ -34,20 +34,31 @@ use kiln_kernel_table::KernelId;
 use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::{format_ident, quote};
 
+/// Where generated code stands.
+#[derive(Clone, Copy, Debug)]
+pub enum Place<'a> {
+    /// In what a macro expands to. The functions of custom operators have these paths where the user wrote them: errors point there.
+    Macro(&'a [syn::ExprPath]),
+    /// In a file of a crate, whose lints and format are not meant for it. The data is in the file of that name beside it, or else in the code.
+    File(Option<&'a str>),
+}
+
 /// The Rust of a compiled model: `vis use …::Name;` and the module that holds it.
-///
-/// `paths` are those of custom operators' functions as the user wrote them, if they have a place where errors can point to.
 pub fn emit(
     graph: &Graph,
     program: &Program,
     options: &Options,
     vis: &TokenStream,
-    paths: &[syn::ExprPath],
+    place: Place<'_>,
 ) -> TokenStream {
+    let (paths, data, is_file) = match place {
+        Place::Macro(paths) => (paths, None, false),
+        Place::File(data) => (&[][..], data, true),
+    };
     let names = Names::new(&type_name(graph, options));
     let (ty, module) = (&names.ty, &names.module);
     let doc = model_doc(graph, program, options);
-    let weights = expand_constants(program, options);
+    let weights = expand_constants(program, options, data);
     let structure = structure::expand_struct(program, &names, &doc);
     let holders = structure::expand_holders(program, &names);
     let inherent = expand_inherent(program, &names, options);
@@ -58,13 +69,18 @@ pub fn emit(
     let budget = camera::expand_budget(program, options);
     let customs = custom::expand_customs(program, paths);
     let reproducible = expand_reproducible(options);
+    let (skip, lint) = match is_file {
+        false => (None, None),
+        true => (Some(quote! { #[rustfmt::skip] }), Some(quote! { missing_debug_implementations, })),
+    };
     quote! {
         #[allow(unreachable_pub)]
         #vis use #module::#ty;
 
         // Nobody uses every accessor of a model, and the lints of the crate that includes it are not meant for it.
         #[doc(hidden)]
-        #[allow(dead_code, unreachable_pub, unused_imports, clippy::all, clippy::pedantic)]
+        #skip
+        #[allow(dead_code, #lint unreachable_pub, unused_imports, clippy::all, clippy::pedantic)]
         mod #module {
             use ::core::borrow::{Borrow, BorrowMut};
             use ::kiln::{self, kernels as k};
@@ -103,6 +119,49 @@ fn expand_reproducible(options: &Options) -> Option<TokenStream> {
 pub fn pretty(tokens: TokenStream) -> Result<String, String> {
     let file = syn::parse2(tokens).map_err(|e| e.to_string())?;
     Ok(spaced(&prettyplease::unparse(&file)))
+}
+
+/// Columns of a line in a file, where its data is broken.
+const COLUMNS: usize = 100;
+
+/// A file with data in strings of bytes: these go on in the next line, rather than beyond [`COLUMNS`].
+pub fn broken(code: &str) -> String {
+    let mut out = String::with_capacity(code.len() + code.len() / 32);
+    for line in code.lines() {
+        match line.split_once("*b\"").filter(|_| line.len() > COLUMNS) {
+            Some((before, data)) => {
+                out += before;
+                out += "*b\"";
+                break_bytes(data, before.len() + 3, &mut out);
+            }
+            None => out += line,
+        }
+        out.push('\n');
+    }
+    out
+}
+
+/// Appends the rest of a string of bytes, which begins at a column, and what follows.
+fn break_bytes(mut data: &str, mut column: usize, out: &mut String) {
+    while let Some(first) = data.chars().next() {
+        let len = match (first, data.as_bytes().get(1)) {
+            ('"', _) => break,
+            ('\\', Some(b'x')) => 4,
+            ('\\', _) => 2,
+            _ => first.len_utf8(),
+        };
+        let (byte, rest) = data.split_at_checked(len).unwrap_or((data, ""));
+        if column + len >= COLUMNS {
+            *out += "\\\n        ";
+            column = 8;
+        }
+        // A space there would be skipped with those that indent the line.
+        let byte = if column == 8 && byte == " " { "\\x20" } else { byte };
+        *out += byte;
+        column += byte.len();
+        data = rest;
+    }
+    *out += data;
 }
 
 /// With an empty line between items, as people write them.
@@ -151,7 +210,15 @@ const TAKEN: &[&str] = &[
 
 /// The model's type name: the option, or the file's name in camel case; with `Model` in front where that alone is no identifier, or means something else already.
 pub fn type_name(graph: &Graph, options: &Options) -> String {
-    let wanted = options.name.clone().unwrap_or_else(|| camel_case(&graph.name));
+    options.name.as_ref().map_or_else(|| type_name_of(&graph.name), |name| free_name(name.clone()))
+}
+
+/// The type's name of the model in a file of that name, without its ending.
+pub fn type_name_of(model: &str) -> String {
+    free_name(camel_case(model))
+}
+
+fn free_name(wanted: String) -> String {
     match is_identifier(&wanted) && !TAKEN.contains(&wanted.as_str()) {
         true => wanted,
         false => format!("Model{}", camel_case(&wanted)),
@@ -344,24 +411,57 @@ fn expand_reset(program: &Program, needs_start: bool) -> TokenStream {
     }
 }
 
-fn expand_constants(program: &Program, options: &Options) -> TokenStream {
+/// The module with the model's data: in its code, or read from a file beside it.
+fn expand_constants(program: &Program, options: &Options, file: Option<&str>) -> TokenStream {
     let section = options.weights_section.as_ref().map(|name| quote! { #[link_section = #name] });
+    let mut begin = 0;
     let statics = program.constants.iter().map(|constant| {
         let ident = Ident::new(&constant.ident, Span::call_site());
         let doc = format!(" {}", constant.doc);
-        let len = bytes(constant.data.bytes().len());
-        let data = Literal::byte_string(constant.data.bytes());
+        let data = constant.data.bytes();
+        let len = bytes(data.len());
+        let value = match file {
+            None => {
+                let data = Literal::byte_string(data);
+                quote! { kiln::Bytes(*#data) }
+            }
+            Some(_) => {
+                let begin = bytes(begin);
+                quote! { part(#begin) }
+            }
+        };
+        begin += data.len();
         quote! {
             #[doc = #doc]
             #section
-            pub(super) static #ident: kiln::Bytes<#len> = kiln::Bytes(*#data);
+            pub(super) static #ident: kiln::Bytes<#len> = #value;
         }
     });
+    let statics: Vec<TokenStream> = statics.collect();
+    let part = file.filter(|_| begin > 0).map(|file| expand_part(file, begin));
     quote! {
         /// Model data in flash, little-endian, packed in the order in which the kernels read it. Biases include the operand's zero point.
         mod weights {
             use ::kiln;
+            #part
             #(#statics)*
+        }
+    }
+}
+
+/// What reads data from a file of that many bytes while the crate is compiled.
+fn expand_part(file: &str, len: usize) -> TokenStream {
+    let len = bytes(len);
+    quote! {
+        /// All data. A file of another length does not compile.
+        const DATA: &[u8; #len] = include_bytes!(#file);
+
+        const fn part<const LEN: usize>(begin: usize) -> kiln::Bytes<LEN> {
+            match DATA.split_at(begin).1.first_chunk() {
+                Some(part) => kiln::Bytes(*part),
+                // Never: all parts lie in it.
+                None => kiln::Bytes([0; LEN]),
+            }
         }
     }
 }
@@ -383,6 +483,21 @@ fn bytes(count: usize) -> Literal {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn data_is_broken_into_lines_and_stays_the_same() {
+        let data: Vec<u8> = (0..=255).chain([b' '; 300]).chain(*b"\"\\x").collect();
+        let literal = Literal::byte_string(&data);
+        let code = broken(&pretty(quote! { static A: kiln::Bytes<559> = kiln::Bytes(*#literal); }).unwrap());
+        assert!(code.lines().count() > 8 && code.lines().all(|line| line.len() <= COLUMNS), "{code}");
+        let parsed: syn::ItemStatic = syn::parse_str(&code).unwrap();
+        let syn::Expr::Call(call) = *parsed.expr else { panic!("{code}") };
+        let syn::Expr::Unary(star) = &call.args[0] else { panic!("{code}") };
+        let syn::Expr::Lit(syn::ExprLit { lit: syn::Lit::ByteStr(bytes), .. }) = &*star.expr else {
+            panic!("{code}")
+        };
+        assert_eq!(bytes.value(), data);
+    }
 
     #[test]
     fn names_become_identifiers() {

@@ -30,7 +30,8 @@ fn poolings(pipeline: Range<usize>) -> (Graph, Schedule) {
 fn emitted(graph: &Graph, schedule: &Schedule, options: &Options) -> String {
     let plan = plan::plan(graph, schedule).unwrap();
     let program = select::select(graph, schedule, &plan, &crate::Options::default()).unwrap();
-    let code = super::pretty(emit(graph, &program, options, &quote::quote!(pub), &[])).unwrap();
+    let code =
+        super::pretty(emit(graph, &program, options, &quote::quote!(pub), super::Place::Macro(&[]))).unwrap();
     code.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 

@@ -1,6 +1,7 @@
 //! Models that no camera has an input for, and sources that do not say enough.
 
 use kiln_codegen::{compile, Build, Error, Input, Options};
+use kiln_host_tests::door::by_command_line;
 use std::path::Path;
 
 fn compiled(model: &str, options: &[(&str, &str)]) -> Result<String, Error> {
@@ -52,15 +53,7 @@ fn doors_write_the_same() {
     let model = Path::new(env!("CARGO_MANIFEST_DIR")).join("models/tflite/residual_int8.tflite");
     let build = Build::new(&model).input(Input::Rows).source(source).unwrap().compile().unwrap();
     let by_build = std::fs::read_to_string(build).unwrap();
-    let status = std::process::Command::new(env!("CARGO"))
-        .args(["run", "--quiet", "--package", "cargo-kiln", "--", "compile"])
-        .arg(&model)
-        .args(["--input", "rows", "--source", source, "-o"])
-        .arg(out.join("cli.rs"))
-        .status()
-        .unwrap();
-    assert!(status.success());
     assert!(by_build.contains("pub fn push_line(&mut self, line: &[u8; 80])"));
-    assert_eq!(by_build, std::fs::read_to_string(out.join("cli.rs")).unwrap());
+    assert_eq!(by_build, by_command_line(&model, &["--input", "rows", "--source", source]));
     std::fs::remove_dir_all(out).unwrap();
 }

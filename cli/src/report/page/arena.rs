@@ -1,6 +1,7 @@
 //! The arena over time, drawn: a column for each step, a box for each buffer.
 
-use super::{scroll, short};
+use super::{scroll, short, FONT};
+use crate::number::grouped;
 use crate::report::{Buffer, Report};
 use maud::{html, Markup};
 
@@ -35,7 +36,7 @@ impl Report {
                             @for buffer in &buffers {
                                 tr {
                                     th scope="row" { (buffer.name) @if buffer.fast { " (fast)" } }
-                                    td.n { (buffer.bytes) } td.n { (buffer.offset) } td { (buffer.life(arena.times)) }
+                                    td.n { (grouped(buffer.bytes as u64)) } td.n { (grouped(buffer.offset as u64)) } td { (buffer.life(arena.times)) }
                                     td.n { @match buffer.ring_rows { Some(rows) => (rows), None => "all" } }
                                 }
                             }
@@ -78,7 +79,7 @@ impl Report {
                 title { (about) }
                 rect x=(x) y=(y) width=(w) height=(h) {}
                 @if h >= 14 && w >= 40 {
-                    text x=(x + 4) y=(y + h / 2 + 4) { (short(&format!("{name} {} B", buffer.bytes), w.saturating_sub(6) / 7)) }
+                    text x=(x + 4) y=(y + h / 2 + 4) { (short(&format!("{name} {} B", grouped(buffer.bytes as u64)), w.saturating_sub(6), FONT)) }
                 }
             }
         }

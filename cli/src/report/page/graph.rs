@@ -1,14 +1,13 @@
 //! The graph as compiled, drawn: a box for each step, from top to bottom in the order of execution.
 
-use super::{scroll, short};
+use super::{scroll, short, text_width, FONT, SMALL};
 use crate::report::{Read, Report, Step};
 use maud::{html, Markup};
 
-/// Height of a box and the gap below it, width of a box, and letters that fit one.
+/// Height of a box and the gap below it, and width of a box.
 const ROW: usize = 62;
 const BOX: usize = 46;
 const WIDE: usize = 310;
-const LETTERS: usize = 46;
 /// Width of a lane for what is read later than by the next step, and how many there are at most.
 const LANE: usize = 9;
 const MOST_LANES: usize = 12;
@@ -59,7 +58,7 @@ impl Report {
                 @for (row, input) in self.model.inputs.iter().enumerate() {
                     g.input {
                         rect x=(left) y=(row * ROW) width=(WIDE) height=(BOX) rx="22" {}
-                        text x=(left + 18) y=(row * ROW + 19) { "input " (short(&input.name, LETTERS - 12)) }
+                        text x=(left + 18) y=(row * ROW + 19) { (short(&format!("input {}", input.name), WIDE - 36, FONT)) }
                         text.small x=(left + 18) y=(row * ROW + 37) { (input.ty) }
                     }
                 }
@@ -111,13 +110,16 @@ impl Report {
 fn picture(step: &Step, (x, y): (usize, usize)) -> Markup {
     let class = if step.holds.len() > 1 { "step fused" } else { "step" };
     let holds = step.holds.join(" + ");
+    let name = short(&format!("{} {}", step.step, step.op), WIDE - 20, FONT);
+    // Bold letters are a little wider.
+    let room = (WIDE - 20).saturating_sub(text_width(&name, FONT) * 11 / 10 + 6);
     let reads: Vec<String> = step.reads.iter().map(Read::to_string).collect();
     html! {
         a href={ "#step-" (step.step) } class=(class) {
             title { "Step " (step.step) ", " (step.op) " " (step.name) ": " (holds) "; reads " (reads.join(", ")) }
             rect x=(x) y=(y) width=(WIDE) height=(BOX) rx="6" {}
-            text x=(x + 10) y=(y + 19) { tspan.strong { (step.step) " " (step.op) } " " (short(&step.result, 34)) }
-            text.small x=(x + 10) y=(y + 37) { (short(if holds.is_empty() { &step.name } else { &holds }, LETTERS)) }
+            text x=(x + 10) y=(y + 19) { tspan.strong { (name) } " " (short(&step.result, room, FONT)) }
+            text.small x=(x + 10) y=(y + 37) { (short(if holds.is_empty() { &step.name } else { &holds }, WIDE - 20, SMALL)) }
         }
     }
 }

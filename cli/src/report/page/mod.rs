@@ -95,10 +95,52 @@ fn scroll(label: &str, content: Markup) -> Markup {
     html! { div.scroll role="region" aria-label=(label) tabindex="0" { (content) } }
 }
 
-/// The beginning of a text that has to fit so many letters.
-fn short(text: &str, letters: usize) -> String {
-    if text.chars().count() <= letters {
+/// The size of letters in pictures, and of small ones: those of the style sheet.
+const FONT: usize = 13;
+const SMALL: usize = 12;
+
+/// The beginning of a text that is at most so wide in a font of that size, both in pixels.
+fn short(text: &str, width: usize, font: usize) -> String {
+    if text_width(text, font) <= width {
         return text.into();
     }
-    text.chars().take(letters.saturating_sub(1)).chain(['…']).collect()
+    let room = 100 * width / font.max(1);
+    let mut room = room.saturating_sub(letter_width('…'));
+    let fits = |letter: &char| {
+        let left = room.checked_sub(letter_width(*letter));
+        room = left.unwrap_or_default();
+        left.is_some()
+    };
+    text.chars().take_while(fits).chain(['…']).collect()
+}
+
+/// How wide a text is, in pixels.
+fn text_width(text: &str, font: usize) -> usize {
+    (text.chars().map(letter_width).sum::<usize>() * font).div_ceil(100)
+}
+
+/// How wide a letter is in the widest of the usual fonts without serifs, in hundredths of the font's size.
+fn letter_width(letter: char) -> usize {
+    match letter {
+        'M' | 'W' | 'm' | 'w' | '…' | '%' | '@' => 100,
+        'A'..='Z' | '+' | '=' | '<' | '>' => 84,
+        ' ' | '.' | ',' | ':' | ';' | '/' | 'i' | 'j' | 'l' | '(' | ')' | '[' | ']' => 40,
+        letter if letter.is_ascii() => 65,
+        _ => 100,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_stay_in_their_boxes() {
+        let name = "DEPTHWISE_CONV_2D + CONV_2D + MAX_POOL_2D + FULLY_CONNECTED";
+        for width in [0, 13, 60, 290] {
+            let shown = short(name, width, SMALL);
+            assert!(text_width(&shown, SMALL) <= width.max(12) && shown.ends_with('…'), "{shown}");
+        }
+        assert_eq!(short("conv", 290, FONT), "conv");
+    }
 }

@@ -41,8 +41,8 @@ impl Report {
                                     td.n { (step.cycles.map_or("–".into(), grouped)) }
                                     td.n { (per_mac(step.cycles, step.macs)) }
                                 }
-                                td.n { (step.ram_bytes) }
-                                td.n { (step.flash_bytes) }
+                                td.n { (grouped(step.ram_bytes as u64)) }
+                                td.n { (grouped(step.flash_bytes as u64)) }
                                 td.kernel { code { (step.kernels.join(", ")) } }
                                 td.wide { (step.requantisation) }
                                 td.wide {

@@ -26,7 +26,9 @@ impl Refused {
         match self {
             Refused::Inputs(1) => "nothing reads its input".into(),
             Refused::Inputs(count) => format!("it has {count} inputs, not one"),
-            Refused::State => "it has state of its own from one inference to the next".into(),
+            Refused::State => {
+                "it has state: it keeps what it needs of earlier inputs, and streams already".into()
+            }
             Refused::Period(rows) => {
                 format!("what it holds is tried for {rows} rows, and no more than {MOST_TICKS} can be")
             }

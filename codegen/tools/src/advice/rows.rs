@@ -6,12 +6,18 @@ use kiln_codegen::schedule::{rows, Feed, Flow};
 use kiln_codegen::{passes, Compiled, Input, Optimize, Options};
 use kiln_ir::{Graph, Node};
 
+/// An input of fewer bytes is not worth a word.
+const LEAST: usize = 1024;
+
 /// Why a model cannot take its input row by row; `None` where it can, or where that would be of no use.
 pub(super) fn input(compiled: &Compiled) -> Option<Advice> {
     let input = *compiled.graph.inputs.first()?;
     let ty = compiled.graph.ty(input);
     // A vector has no rows worth waiting for.
     if compiled.options.input != Input::Whole || ty.shape.rank() < 3 || rows(&ty.shape) < 2 {
+        return None;
+    }
+    if ty.bytes() < LEAST {
         return None;
     }
     let mut graph = compiled.graph.clone();

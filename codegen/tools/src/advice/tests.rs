@@ -193,6 +193,22 @@ fn what_ends_a_pipeline() {
 }
 
 #[test]
+fn rows_are_advised_where_they_save_something() {
+    let bytes = |from: &str, to: &str| {
+        let found = advice(&format!(
+            "graph \"g\" {{
+               input %x: f32[{from}]
+               %t: f32[{to}] = transpose(%x) {{perm = [0, 2, 1, 3]}} from \"0 TRANSPOSE\"
+               return %t
+             }}"
+        ));
+        found.iter().find(|advice| advice.topic == Topic::Rows).map(|advice| advice.bytes)
+    };
+    assert_eq!(bytes("1,16,8,2", "1,8,16,2"), Some(1024));
+    assert_eq!(bytes("1,6,5,1", "1,5,6,1"), None);
+}
+
+#[test]
 fn what_costs_most_comes_first() {
     let after = "%t: i8[1,5,6,6] q(0.5 : -128) = transpose(%y) {perm = [0, 3, 1, 2]} from \"1 TRANSPOSE\"
                  return %t";

@@ -288,9 +288,10 @@ impl<'m, 'a> Importer<'m, 'a> {
         refusal: Refusal,
     ) -> Result<(), Error> {
         let refusal = match refusal {
-            Refusal::Malformed(what) if self.is_resized && self.report.is_empty() => {
-                Refusal::unsupported(what, "use other sizes in `input_shape`: these do not fit the model")
-            }
+            Refusal::Malformed(what) if self.is_resized && self.report.is_empty() => Refusal::unsupported(
+                what,
+                "use other sizes in the option `input_shape`: these do not fit the model",
+            ),
             refusal => refusal,
         };
         self.report.refuse(place, operator, refusal)
