@@ -15,9 +15,7 @@ pub mod limits;
 pub mod new;
 pub mod noise;
 pub mod npz;
-pub mod number;
 pub mod ops;
-mod page;
 pub mod place;
 pub mod plan;
 mod progress;
@@ -26,3 +24,6 @@ pub mod record;
 pub mod report;
 pub mod slide;
 pub mod validate;
+
+pub use kiln_tools::number;
+use kiln_tools::page;

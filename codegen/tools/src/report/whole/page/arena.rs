@@ -1,7 +1,7 @@
 //! The arena over time, drawn: a column for each step, a box for each buffer.
 
 use super::{scroll, short};
-use crate::report::{Buffer, Report};
+use crate::report::whole::{Buffer, Report};
 use maud::{html, Markup};
 
 /// Height of the arena, and what stands on the left and above it.
