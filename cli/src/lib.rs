@@ -16,9 +16,7 @@ pub mod limits;
 pub mod new;
 pub mod noise;
 pub mod npz;
-pub mod number;
 pub mod ops;
-mod page;
 pub mod place;
 pub mod plan;
 mod progress;
@@ -28,3 +26,6 @@ pub mod report;
 pub mod slide;
 pub mod target;
 pub mod validate;
+
+pub use kiln_tools::number;
+use kiln_tools::page;

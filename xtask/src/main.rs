@@ -17,13 +17,14 @@ mod test;
 
 use kiln_boards::{toolchain, Board, Runner};
 use std::process::ExitCode;
-use step::{say, Failure};
+use step::{cargo, root, run, say, Failure};
 
 const HELP: &str = "\
 cargo xtask COMMAND
 
   setup   install what is missing to build and run firmware, and to test: Rust targets, QEMU, Chromium, Node, ONNX's tests
   demo    compile a real model, run it here and as firmware under QEMU, and print what it takes
+  studio  build the page that compiles models in the browser: target/studio/index.html
   test    everything that must hold: format, lints, tests, documentation, examples, firmware; .ci/run calls it
 ";
 
@@ -35,6 +36,7 @@ fn main() -> ExitCode {
     let result = match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["setup"] => setup(),
         ["demo"] => setup().and_then(|()| demo::run_all()),
+        ["studio"] => studio(),
         ["test"] => setup().and_then(|()| test::run_all()),
         ["fuzz-kernels"] => hostile::fuzz_kernels(None),
         ["fuzz-kernels", seconds] => hostile::fuzz_kernels(Some(seconds)),
@@ -80,6 +82,14 @@ fn help() -> String {
 {CORPUS}",
         parts.concat()
     )
+}
+
+/// Builds the page of the compiler in the browser.
+fn studio() -> Result<(), Failure> {
+    let folder = root().join("target/studio");
+    let mut build = cargo(&root().join("studio"), &["run", "--quiet", "--"]);
+    toolchain::ensure_target(test::WEB_TARGET)?.apply(&mut build);
+    run("studio", build.arg(folder))
 }
 
 /// Installs what is missing for every board.

@@ -9,6 +9,9 @@ use std::process::Command;
 /// Crates that are workspaces of their own: an example, or the firmware of a board.
 const OUTSIDE: [&str; 2] = ["examples", "boards"];
 
+/// The compiler in the browser: a workspace of its own, too.
+const STUDIO: &str = "studio";
+
 /// Features of the runtime that are linted and documented. All packages are, in one run: for the runtime alone, Cargo would compile the compiler again.
 const FEATURES: &str = "kiln-nn/defmt,kiln-nn/heapless,kiln-nn/ndarray,kiln-nn/std";
 
@@ -62,6 +65,7 @@ fn test_elsewhere(root: &Path) -> Result<(), Failure> {
             test_package(root, &package)?;
         }
     }
+    test_package(root, &root.join(STUDIO))?;
     let documentation = ["doc", "--workspace", "--no-deps", "--features", FEATURES];
     run("documentation", cargo(root, &documentation).env("RUSTDOCFLAGS", "-D warnings"))?;
     for (binary, test) in BESIDE {

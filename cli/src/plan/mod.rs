@@ -5,8 +5,9 @@ mod pareto;
 mod text;
 
 pub use json::json;
+pub use kiln_tools::report::in_front;
 pub use pareto::{pareto_json, pareto_text};
-pub use text::{in_front, schedule_text, summary, text};
+pub use text::{schedule_text, summary, text};
 
 use kiln_codegen::Compiled;
 use kiln_tools::report::picture;

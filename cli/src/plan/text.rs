@@ -1,12 +1,11 @@
 //! The plan for people.
 
-use kiln_codegen::features::Features;
 use kiln_codegen::schedule::{Feed, Pipeline, Role};
 use kiln_codegen::search::Alternative;
 use kiln_codegen::{Compiled, Float};
 use kiln_tools::report::memory::{self, Row};
-use kiln_tools::report::packed;
 use kiln_tools::report::schedule::{self, Held, Line};
+use kiln_tools::report::{in_front, packed};
 use std::fmt::Write;
 
 /// One line about a compiled model.
@@ -66,31 +65,6 @@ fn inputs(out: &mut String, compiled: &Compiled) -> std::fmt::Result {
         writeln!(out, "in front: {front}")?;
     }
     Ok(())
-}
-
-/// What stands in front of the model by its options: audio features, the lines of a camera.
-pub fn in_front(compiled: &Compiled) -> Vec<String> {
-    let features = compiled.options.features.as_ref().and_then(|text| Features::of_text(text).ok());
-    let features = features.map(|features| {
-        let (name, count, length) = (features.like().name(), features.count(), features.length());
-        let hop = features.hop();
-        format!("audio features like those of {name}: {count} of {length} samples, for every {hop} samples")
-    });
-    let camera = compiled.program.camera.as_ref().map(|camera| {
-        let (source, view) = (&camera.source, &camera.view);
-        format!(
-            "lines of a camera: {} × {} pixels of {}, of which {} × {} become {} × {} ({})",
-            source.width,
-            source.height,
-            source.format.name(),
-            view.width,
-            view.height,
-            camera.width,
-            camera.height,
-            camera.resize.name(),
-        )
-    });
-    features.into_iter().chain(camera).collect()
 }
 
 fn steps(out: &mut String, compiled: &Compiled) -> std::fmt::Result {

@@ -1,24 +1,15 @@
 //! `cargo kiln report`: everything about a compiled model, on one page.
-//!
-//! A [`Report`] is gathered once; [`Report::text`], [`Report::json`] and [`Report::page`] are views of it.
 
-mod data;
-mod gather;
-mod page;
-mod reads;
-mod text;
-mod words;
+pub use kiln_tools::report::whole::*;
 
-pub use data::*;
-pub(crate) use text::advice;
-
+use crate::bench;
 use crate::place::{build_firmware, emulated, for_board};
 use anyhow::{Context, Result};
 use kiln_boards::firmware;
 use kiln_boards::image::Image;
 use kiln_boards::Board;
-use kiln_codegen::front::inspect;
-use kiln_codegen::{import_with_drift, model_name, read_file, Compiled, Optimize, Options};
+use kiln_codegen::{compile, model_name, read_file, Compiled, Options};
+use kiln_tools::report::whole;
 use std::path::Path;
 
 /// Gathers a report. With the name of an emulated board, the model is measured there, layer by layer, and so are the other ways to optimise it.
@@ -27,27 +18,37 @@ use std::path::Path;
 /// Where the model does not compile, or does not run on the board.
 pub fn report(path: &Path, options: &Options, on: Option<&str>) -> Result<Report> {
     let bytes = read_file(path)?;
-    let summary = inspect(&bytes)?;
+    let name = model_name(path);
     let options = match on {
         Some(board) => for_board(options, emulated(board).context("cycles are estimated under QEMU")?),
         None => options.clone(),
     };
-    let chosen = gather::run(path, &bytes, &options, on, true)?;
-    let others = Optimize::NAMES.iter().filter(|name| **name != options.optimize.name());
-    let mut modes = vec![gather::mode(&chosen)];
-    for name in others {
-        let options = Options { optimize: name.parse()?, ..options.clone() };
-        modes.push(match gather::run(path, &bytes, &options, on, false) {
-            Ok(other) => Mode { chosen: false, ..gather::mode(&other) },
-            Err(error) => gather::failed_mode(options.optimize, &error),
-        });
-    }
-    let (imported, drift) = import_with_drift(&bytes, &model_name(path), &options)?;
-    let mut report = gather::report(&summary, &imported, drift.as_ref(), &chosen, modes, on);
+    let (mut report, compiled) = whole::report(&bytes, &name, &options, |options, per_layer| match on {
+        Some(board) => measured(path, options, board, per_layer),
+        None => Ok(Run { compiled: compile(&bytes, &name, options)?, bench: None }),
+    })?;
     if let Some(board) = on {
-        report.certificate.push(linked(&chosen.compiled, emulated(board)?)?);
+        report.certificate.push(linked(&compiled, emulated(board)?)?);
     }
     Ok(report)
+}
+
+/// A model on an emulated board.
+fn measured(path: &Path, options: &Options, board: &str, per_layer: bool) -> Result<Run> {
+    let bench = bench::bench(path, options, board, per_layer)?;
+    let result = bench.result();
+    let total = Measured {
+        instructions: result.total.instructions,
+        cycles: result.total.cycles,
+        stack_bytes: result.stack_bytes,
+        code_bytes: result.flash.model_code,
+        flash_const_bytes: result.flash.constants,
+    };
+    let steps = bench.step_counts();
+    let steps =
+        steps.map(|(step, count)| (step, Count { instructions: count.instructions, cycles: count.cycles }));
+    let of = Bench { on: board.into(), total, steps: steps.collect() };
+    Ok(Run { compiled: bench.compiled().clone(), bench: Some(of) })
 }
 
 /// What the firmware that was measured contains.
@@ -63,14 +64,4 @@ fn linked(compiled: &Compiled, board: &Board) -> Result<Claim> {
             false => format!("it has {}", unwanted.join(", ")),
         },
     })
-}
-
-impl Report {
-    /// For programs.
-    ///
-    /// # Errors
-    /// Never, as all keys are strings; the type is that of the serialiser.
-    pub fn json(&self) -> Result<String> {
-        Ok(serde_json::to_string_pretty(self)? + "\n")
-    }
 }

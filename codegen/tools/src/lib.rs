@@ -2,6 +2,8 @@
 //! ([`quantize`]), and writing ONNX files ([`write`](mod@write)).
 
 pub mod advice;
+pub mod number;
+pub mod page;
 pub mod pareto;
 pub mod quantize;
 pub mod report;

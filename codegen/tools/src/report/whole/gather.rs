@@ -2,41 +2,18 @@
 
 use super::data::*;
 use super::reads::{reads, steps_of_nodes};
-use crate::bench;
-use anyhow::Result;
+use super::Run;
+use crate::advice::advise;
+use crate::report::certificate::{certificate, NOT_PROVEN};
+use crate::report::kernels::{kernels, StepKernels};
+use crate::report::{in_front, macs, memory, packed, passes, schedule};
 use kiln_codegen::front::Summary;
 use kiln_codegen::ir::{Graph, Op, Order, Type, ValueId};
 use kiln_codegen::passes::qdq::drift::Drift;
 use kiln_codegen::schedule::{BufferId, StepKind};
-use kiln_codegen::{compile, model_name, Compiled, Optimize, Options};
-use kiln_tools::advice::advise;
-use kiln_tools::report::certificate::{certificate, NOT_PROVEN};
-use kiln_tools::report::kernels::{kernels, StepKernels};
-use kiln_tools::report::{macs, memory, passes, schedule};
+use kiln_codegen::{Compiled, Optimize};
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
-
-/// A compiled model, and what it measured.
-pub(super) struct Run {
-    pub(super) compiled: Compiled,
-    bench: Option<bench::Report>,
-}
-
-pub(super) fn run(
-    path: &Path,
-    bytes: &[u8],
-    options: &Options,
-    on: Option<&str>,
-    per_layer: bool,
-) -> Result<Run> {
-    match on {
-        Some(board) => {
-            let bench = bench::bench(path, options, board, per_layer)?;
-            Ok(Run { compiled: bench.compiled().clone(), bench: Some(bench) })
-        }
-        None => Ok(Run { compiled: compile(bytes, &model_name(path), options)?, bench: None }),
-    }
-}
+use std::fmt::Display;
 
 /// All of a report.
 pub(super) fn report(
@@ -45,7 +22,6 @@ pub(super) fn report(
     drift: Option<&Drift>,
     run: &Run,
     modes: Vec<Mode>,
-    on: Option<&str>,
 ) -> Report {
     let compiled = &run.compiled;
     let steps = steps(run);
@@ -59,7 +35,7 @@ pub(super) fn report(
             float: compiled.options.float.name(),
             ram: compiled.options.ram,
             flash: compiled.options.flash,
-            measured_on: on.map(str::to_string),
+            measured_on: run.bench.as_ref().map(|bench| bench.on.clone()),
         },
         totals: totals(run),
         drift: drift.map(Drift::to_string),
@@ -98,7 +74,7 @@ pub(super) fn mode(run: &Run) -> Mode {
 }
 
 /// A way to optimise that does not.
-pub(super) fn failed_mode(optimize: Optimize, error: &anyhow::Error) -> Mode {
+pub(super) fn failed_mode(optimize: Optimize, error: &impl Display) -> Mode {
     Mode {
         optimize: optimize.name(),
         chosen: false,
@@ -124,7 +100,7 @@ fn model(summary: &Summary, compiled: &Compiled) -> Model {
         operators: summary.operators.len(),
         macs: summary.macs,
         weight_bytes: summary.weight_bytes,
-        in_front: crate::plan::in_front(compiled),
+        in_front: in_front(compiled),
         inputs: graph.inputs.iter().map(tensor).collect(),
         outputs: graph.outputs.iter().map(tensor).collect(),
     }
@@ -139,7 +115,7 @@ fn totals(run: &Run) -> Totals {
         arena_lower_bound: plan.lower_bound,
         state_bytes: plan.state_bytes,
         constant_bytes: program.constant_bytes(),
-        packed_bytes: kiln_tools::report::packed::saved(&run.compiled),
+        packed_bytes: packed::saved(&run.compiled),
         macs: graph.nodes().map(|(_, node)| macs(graph, node)).sum(),
         kernel_calls: schedule.bands().count(),
         measured: measured(run),
@@ -147,14 +123,7 @@ fn totals(run: &Run) -> Totals {
 }
 
 fn measured(run: &Run) -> Option<Measured> {
-    let result = run.bench.as_ref()?.result();
-    Some(Measured {
-        instructions: result.total.instructions,
-        cycles: result.total.cycles,
-        stack_bytes: result.stack_bytes,
-        code_bytes: result.flash.model_code,
-        flash_const_bytes: result.flash.constants,
-    })
+    run.bench.as_ref().map(|bench| bench.total)
 }
 
 fn steps(run: &Run) -> Vec<Step> {
@@ -162,11 +131,11 @@ fn steps(run: &Run) -> Vec<Step> {
     let rows = memory::rows(compiled);
     let nodes = steps_of_nodes(compiled);
     let kernels: BTreeMap<usize, StepKernels> = kernels(compiled).into_iter().map(|k| (k.step, k)).collect();
-    let counts: BTreeMap<_, _> = run.bench.iter().flat_map(|bench| bench.step_counts()).collect();
     let step = |(line, row): (schedule::Line, &memory::Row)| {
         let index = line.step;
         let kind = &compiled.schedule.steps[index].kind;
-        let (kernel, count) = (kernels.get(&index), counts.get(&index));
+        let (kernel, count) =
+            (kernels.get(&index), run.bench.as_ref().and_then(|bench| bench.steps.get(&index)));
         Step {
             step: index,
             op: line.op,

@@ -1,7 +1,7 @@
 //! The graph as compiled, drawn: a box for each step, from top to bottom in the order of execution.
 
 use super::{scroll, short, text_width, FONT, SMALL};
-use crate::report::{Read, Report, Step};
+use crate::report::whole::{Read, Report, Step};
 use maud::{html, Markup};
 
 /// Height of a box and the gap below it, and width of a box.

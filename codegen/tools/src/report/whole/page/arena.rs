@@ -2,7 +2,7 @@
 
 use super::{scroll, short, FONT};
 use crate::number::grouped;
-use crate::report::{Buffer, Report};
+use crate::report::whole::{Buffer, Report};
 use maud::{html, Markup};
 
 /// Height of the arena, and what stands on the left and above it.

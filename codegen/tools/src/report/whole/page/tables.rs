@@ -2,7 +2,7 @@
 
 use super::scroll;
 use crate::number::grouped;
-use crate::report::{Measured, Mode, Report, Step};
+use crate::report::whole::{Measured, Mode, Report, Step};
 use maud::{html, Markup};
 
 impl Report {

@@ -1,9 +1,9 @@
 //! Phrases that text and page share.
 
 use super::data::{Advice, Chosen, Pass, Read};
+use crate::advice;
 use crate::number::grouped;
 use kiln_codegen::{Door, Float};
-use kiln_tools::advice;
 use std::fmt;
 
 impl Chosen {

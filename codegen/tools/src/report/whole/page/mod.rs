@@ -37,18 +37,29 @@ impl Report {
                 }
             }
             main {
-                (self.summary())
-                (section(0, self.graph_section()))
-                (section(1, self.arena_section()))
-                (section(2, self.layers_section()))
-                (section(3, self.passes_section()))
-                (section(4, self.advice_section()))
-                (section(5, self.certificate_section()))
-                (section(6, self.modes_section()))
+                (self.body())
             }
             script { (PreEscaped(SCRIPT)) }
         };
         page::document(&title, page::WITH_SCRIPTS, STYLE, &body)
+    }
+
+    /// Summary and sections as HTML, for pages that have the style sheet of [`Report::page`].
+    pub fn sections(&self) -> String {
+        self.body().into_string()
+    }
+
+    fn body(&self) -> Markup {
+        html! {
+            (self.summary())
+            (section(0, self.graph_section()))
+            (section(1, self.arena_section()))
+            (section(2, self.layers_section()))
+            (section(3, self.passes_section()))
+            (section(4, self.advice_section()))
+            (section(5, self.certificate_section()))
+            (section(6, self.modes_section()))
+        }
     }
 
     fn summary(&self) -> Markup {

@@ -3,14 +3,14 @@
 use maud::{html, Markup, PreEscaped, DOCTYPE};
 
 /// Lets a browser fetch nothing, whatever stands in the page.
-pub(crate) const WITH_SCRIPTS: &str =
+pub const WITH_SCRIPTS: &str =
     "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:";
 
 /// The same for a page that has no scripts.
-pub(crate) const WITHOUT_SCRIPTS: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:";
+pub const WITHOUT_SCRIPTS: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:";
 
 /// The page of a body.
-pub(crate) fn document(title: &str, policy: &str, style: &str, body: &Markup) -> String {
+pub fn document(title: &str, policy: &str, style: &str, body: &Markup) -> String {
     let page = html! {
         (DOCTYPE)
         html lang="en" {

@@ -219,7 +219,7 @@ impl Report {
 }
 
 /// What could be better, for terminals.
-pub(crate) fn advice(list: &[Advice], target: &str) -> String {
+pub fn advice(list: &[Advice], target: &str) -> String {
     if list.is_empty() {
         return format!("\nno advice: nothing is known that would make it faster or smaller on {target}\n");
     }

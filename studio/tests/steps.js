@@ -1,0 +1,78 @@
+// Does in the page what a user would do: `steps` comes from the test. What is to be seen after each step goes into a list, and to the frame around.
+"use strict";
+{
+  // The page counts as loaded when its test has ended: a document in a frame is open until then.
+  const open = document.body.appendChild(document.createElement("iframe"));
+  open.hidden = true;
+  open.contentDocument.open();
+  const violations = [];
+  document.addEventListener("securitypolicyviolation", ({ blockedURI }) => violations.push(blockedURI));
+  let saved = null;
+  URL.createObjectURL = (create => (blob) => {
+    saved = blob;
+    return create.call(URL, blob);
+  })(URL.createObjectURL);
+  const text = (node) => node?.textContent ?? "";
+
+  const see = async () => ({
+    width: [innerWidth, document.documentElement.scrollWidth],
+    status: text(element("status")),
+    error: element("error").hidden ? "" : text(element("error").querySelector("pre")),
+    shown: !element("result").hidden,
+    costs: [...element("costs").querySelectorAll("div")].map((cell) => [...cell.children].map(text)),
+    chips: [...element("chips").rows].slice(1).map((row) => [...row.cells].map(text)),
+    points: [...element("points").rows].slice(1).map((row) => [...row.cells].map(text)),
+    point: text(element("point")),
+    titles: [...document.querySelectorAll("main h2")].map(text),
+    pictures: ["#chart", ".graph", ".arena", "#pipelines svg"].map((of) => document.querySelectorAll(of).length),
+    unnamed: [...document.querySelectorAll("button, input, select, [tabindex='0'], svg[role]")].filter((control) =>
+      !(control.labels?.length || control.getAttribute("aria-label") || text(control).trim())).map((control) => control.outerHTML.slice(0, 80)),
+    saved: saved ? [...new Uint8Array(await saved.arrayBuffer())] : [],
+    resources: performance.getEntriesByType("resource").map(({ name }) => name).filter((name) => !name.startsWith("blob:")),
+    violations,
+  });
+
+  const once = (kind) => new Promise((resolve) => document.addEventListener(kind, resolve, { once: true }));
+  const acts = {
+    async drop({ name, bytes }) {
+      const data = new DataTransfer();
+      data.items.add(new File([Uint8Array.from(atob(bytes), (letter) => letter.charCodeAt(0))], name));
+      const done = once("compiled");
+      element("drop").dispatchEvent(new DragEvent("drop", { dataTransfer: data, bubbles: true, cancelable: true }));
+      await done;
+    },
+    async set(options) {
+      const done = once("compiled");
+      Object.entries(options).forEach(([name, value]) => { form.elements[name].value = value; });
+      form.elements.optimize.dispatchEvent(new Event("change", { bubbles: true }));
+      await done;
+    },
+    async slide(index) {
+      element("budget").value = index;
+      element("budget").dispatchEvent(new Event("input"));
+      const done = once("compiled");
+      element("choose").click();
+      await done;
+    },
+    async save(what) {
+      saved = null;
+      element(`save-${what}`).click();
+      while (!saved) await new Promise((resolve) => setTimeout(resolve, 20));
+    },
+  };
+
+  (async () => {
+    const seen = [];
+    try {
+      for (const step of steps) {
+        const [[act, argument]] = Object.entries(step);
+        await acts[act](argument);
+        seen.push(await see());
+      }
+    } catch (error) {
+      seen.push({ failed: `${error.stack}` });
+    }
+    parent.postMessage(seen, "*");
+    open.contentDocument.close();
+  })();
+}
