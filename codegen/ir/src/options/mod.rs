@@ -1,11 +1,14 @@
 //! What a user can ask for. Macro arguments, `Build` methods and command-line flags are the same set.
 
+mod given;
+#[cfg(test)]
+mod tests;
+
 use crate::error::{Error, Problem};
 use crate::near::near;
 use crate::source::Source;
 use crate::{Isa, Target, UnknownTarget};
 use kiln_kernel_table::Core;
-use std::fmt;
 
 /// The names that users write for the values of an option.
 macro_rules! names {
@@ -158,12 +161,6 @@ impl std::str::FromStr for CustomOp {
     }
 }
 
-impl fmt::Display for CustomOp {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}={}", self.name, self.path)
-    }
-}
-
 impl CustomOp {
     /// `None` where one is empty. Whether the path is one is found when the model is compiled.
     pub(crate) fn new(name: &str, path: &str) -> Option<Self> {
@@ -200,15 +197,6 @@ impl std::str::FromStr for InputShape {
     }
 }
 
-impl fmt::Display for InputShape {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.name {
-            Some(name) => write!(f, "{name}={:?}", self.dims),
-            None => write!(f, "{:?}", self.dims),
-        }
-    }
-}
-
 impl<const N: usize> From<[usize; N]> for InputShape {
     fn from(dims: [usize; N]) -> Self {
         InputShape { name: None, dims: dims.to_vec() }
@@ -242,12 +230,6 @@ impl std::str::FromStr for StatePair {
             true => Err(wrong()),
             false => Ok(StatePair { output: output.into(), input: input.into() }),
         }
-    }
-}
-
-impl fmt::Display for StatePair {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}={}", self.output, self.input)
     }
 }
 
@@ -474,70 +456,6 @@ impl Options {
 }
 
 impl Options {
-    /// What is asked for beyond the defaults: options by name, with values that [`set`](Self::set) takes, in the order of [`NAMES`](Self::NAMES).
-    pub fn given(&self) -> Vec<(&'static str, String)> {
-        // All fields: a new option cannot be forgotten. `trace` is none that users set.
-        let Options {
-            name,
-            optimize,
-            flash,
-            ram,
-            cycles,
-            fast_ram,
-            weights,
-            weights_section,
-            io,
-            input,
-            source,
-            reference,
-            qdq,
-            qdq_drift,
-            float,
-            features,
-            input_shapes,
-            channels_last,
-            states,
-            custom_ops,
-            target,
-            cores,
-            events,
-            trace: _,
-        } = self;
-        let choices = [
-            ("optimize", optimize.name(), Optimize::default().name()),
-            ("io", io.name(), Io::default().name()),
-            ("input", input.name(), Input::default().name()),
-            ("reference", reference.name(), Reference::default().name()),
-            ("qdq", qdq.name(), Qdq::default().name()),
-            ("float", float.name(), Float::default().name()),
-            ("events", events.name(), Events::default().name()),
-        ];
-        let choices = choices.into_iter().filter(|(_, value, default)| value != default);
-        let values = [
-            ("name", name.clone()),
-            ("flash", flash.map(in_bytes)),
-            ("ram", ram.map(in_bytes)),
-            ("cycles", cycles.map(|cycles| cycles.to_string())),
-            ("fast_ram", fast_ram.map(in_bytes)),
-            ("weights", weights.map(|weights| weights.name().into())),
-            ("weights_section", weights_section.clone()),
-            ("source", source.as_ref().map(Source::to_string)),
-            ("qdq_drift", qdq_drift.map(|steps| steps.to_string())),
-            ("features", features.clone()),
-            ("target", target.map(|target| target.name().into())),
-            ("cores", cores.map(|cores| cores.to_string())),
-        ];
-        let mut given: Vec<(&'static str, String)> =
-            choices.map(|(option, value, _)| (option, value.to_owned())).collect();
-        given.extend(values.into_iter().filter_map(|(option, value)| Some((option, value?))));
-        given.extend(input_shapes.iter().map(|shape| ("input_shape", shape.to_string())));
-        given.extend(channels_last.iter().map(|name| ("channels_last", name.clone())));
-        given.extend(states.iter().map(|state| ("state", state.to_string())));
-        given.extend(custom_ops.iter().map(|custom| ("custom_op", custom.to_string())));
-        given.sort_by_key(|(option, _)| Self::NAMES.iter().position(|name| name == option));
-        given
-    }
-
     /// Binds a custom operator to a function.
     ///
     /// # Errors
@@ -567,14 +485,6 @@ fn parse_bytes(option: &str, text: &str) -> Result<usize, Error> {
     };
     let count: usize = digits.replace('_', "").parse().map_err(|_| wrong())?;
     count.checked_mul(factor).ok_or_else(wrong)
-}
-
-/// A size as users write it.
-fn in_bytes(bytes: usize) -> String {
-    match bytes % 1024 {
-        0 if bytes > 0 => format!("{}K", bytes / 1024),
-        _ => bytes.to_string(),
-    }
 }
 
 /// A number of cycles such as `5000000`, `5_000_000`, `500K` or `5M` (powers of 1000).
@@ -636,160 +546,4 @@ fn bad_option(option: &str, value: &str, help: &str) -> Error {
         what: format!("`{value}` is not a value of this option"),
         help: help.into(),
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn sizes() {
-        assert_eq!(parse_bytes("ram", "20K"), Ok(20 * 1024));
-        assert_eq!(parse_bytes("ram", "1M"), Ok(1 << 20));
-        assert_eq!(parse_bytes("ram", "20_480"), Ok(20_480));
-        assert!(parse_bytes("ram", "20Q").is_err());
-        for (text, cycles) in
-            [("5_000_000", 5_000_000), ("500K", 500_000), ("5 M", 5_000_000), ("1.5M", 1_500_000)]
-        {
-            assert_eq!(parse_cycles(text), Ok(cycles), "{text}");
-        }
-        for text in ["", "M", "1.5", "1.2345K", "1.5G", "-1", "99999999999999M", "1.2.3M"] {
-            assert!(parse_cycles(text).is_err(), "{text}");
-        }
-        assert!(parse_bytes("ram", "K").is_err());
-        assert!(parse_bytes("ram", "99999999999999999999").is_err());
-    }
-
-    #[test]
-    fn sizes_are_read_for_the_option_they_are_given_to() {
-        let mut options = Options::default();
-        options.set("fast_ram", "16K").unwrap();
-        assert_eq!(options, Options { fast_ram: Some(16 * 1024), ..Options::default() });
-        let error = options.set("fast_ram", "all").unwrap_err().to_string();
-        assert!(error.contains("`fast_ram`") && error.contains("20K"), "{error}");
-    }
-
-    #[test]
-    fn shapes_of_inputs() {
-        let parse = |text: &str| text.parse::<InputShape>();
-        assert_eq!(parse(" [1, 49,40] "), Ok([1, 49, 40].into()));
-        assert_eq!(parse("serving=x:0 = [7]"), Ok(("serving=x:0", [7]).into()));
-        for text in ["1, 49", "[1, -1]", "[0]", "[]", "[1, 49", "audio [1]", "[1]x"] {
-            let error = parse(text).unwrap_err().to_string();
-            assert!(error.contains("option `input_shape`") && error.contains(text), "{error}");
-        }
-    }
-
-    #[test]
-    fn states() {
-        let mut options = Options::default();
-        options.set("state", "h_out = h_in").unwrap();
-        assert_eq!(options.states, [StatePair { output: "h_out".into(), input: "h_in".into() }]);
-        for text in ["h", "=h", "h=", "a=b=c"] {
-            let error = options.set("state", text).unwrap_err().to_string();
-            assert!(error.contains("option `state`") && error.contains(text), "{error}");
-        }
-    }
-
-    #[test]
-    fn custom_operators_are_bound_once() {
-        let mut options = Options::default();
-        options.set("custom_op", "My=Op = crate::kernels::my_op::<3>").unwrap();
-        let bound = CustomOp { name: "My=Op".into(), path: "crate::kernels::my_op::<3>".into() };
-        assert_eq!(options.custom_ops, [bound]);
-        for (text, message) in [
-            ("My=Op=a::b", "already bound to `crate::kernels::my_op::<3>`"),
-            ("MyOp", "crate::kernels::my_op"),
-            ("MyOp=", "MyOp="),
-            ("=a::b", "=a::b"),
-        ] {
-            let error = options.set("custom_op", text).unwrap_err().to_string();
-            assert!(error.contains("option `custom_op`") && error.contains(message), "{error}");
-        }
-    }
-
-    /// A value of each option that is not its default, as it is written back.
-    const VALUES: [(&str, &str); 23] = [
-        ("name", "Kws"),
-        ("optimize", "size"),
-        ("flash", "64K"),
-        ("ram", "20481"),
-        ("cycles", "5000000"),
-        ("fast_ram", "16K"),
-        ("weights", "widened"),
-        ("weights_section", ".flash2"),
-        ("io", "quantized"),
-        ("input", "rows"),
-        ("source", "rgb565 320x240, crop = 240x200+40+0, resize = area, flip = both, like = pillow, order = bgr, mean = [1, 2.5, 3], scale = 0.003921569"),
-        ("reference", "litert"),
-        ("qdq", "float"),
-        ("qdq_drift", "7"),
-        ("float", "reproducible"),
-        ("features", "librosa, sample_rate = 16000"),
-        ("input_shape", "audio=[1, 49, 40]"),
-        ("channels_last", "image"),
-        ("state", "h_out=h_in"),
-        ("custom_op", "My=Op=crate::kernels::my_op"),
-        ("target", "cortex-m4"),
-        ("cores", "2"),
-        ("events", "layers"),
-    ];
-
-    #[test]
-    fn options_are_written_back_as_they_are_read() {
-        let mut options = Options::default();
-        assert!(options.given().is_empty());
-        for (option, value) in VALUES {
-            options.set(option, value).unwrap();
-        }
-        let given = options.given();
-        let written: Vec<(&str, &str)> =
-            given.iter().map(|(option, value)| (*option, value.as_str())).collect();
-        assert_eq!(written, VALUES);
-        let mut again = Options::default();
-        given.iter().for_each(|(option, value)| again.set(option, value).unwrap());
-        assert_eq!(again, options);
-    }
-
-    #[test]
-    fn cores_are_those_of_the_target() {
-        for target in [Target::CortexM0, Target::CortexMDsp, Target::Rv32] {
-            let options = Options { target: Some(target), cores: Some(2), ..Options::default() };
-            assert_eq!(options.check(), Ok(()));
-            let small = Options { optimize: Optimize::Size, ..options };
-            assert!(small.check().unwrap_err().to_string().contains("optimize"));
-        }
-        let mut options = Options { target: Some(Target::Vectors), ..Options::default() };
-        options.set("cores", "4").unwrap();
-        assert_eq!((options.cores(), options.check()), (4, Ok(())));
-        for (target, input, message) in [
-            (Target::CortexMDsp, Input::Whole, "two cores share"),
-            (Target::Portable, Input::Whole, "`portable` runs on one core"),
-            (Target::CortexMHelium, Input::Whole, "`cortex-m55` runs on one core"),
-            (Target::Vectors, Input::Rows, "`input = \"rows\"`"),
-            (Target::Vectors, Input::Sliding, "`input = \"sliding\"`"),
-        ] {
-            let options = Options { target: Some(target), input, ..options.clone() };
-            let error = options.check().unwrap_err().to_string();
-            assert!(error.contains("option `cores`") && error.contains(message), "{error}");
-            assert_eq!(Options { cores: Some(1), ..options }.check(), Ok(()));
-        }
-        for text in ["0", "65", "two", "-1", ""] {
-            let error = options.set("cores", text).unwrap_err().to_string();
-            assert!(error.contains("from 1 to 64"), "{error}");
-        }
-    }
-
-    #[test]
-    fn unknown_options_are_named() {
-        let error = Options::default().set("speed", "1").unwrap_err().to_string();
-        assert!(error.contains("no option `speed`") && error.contains("optimize"), "{error}");
-        let error = Options::default().set("optimise", "size").unwrap_err().to_string();
-        assert!(
-            error.contains("no option `optimise`") && error.contains("did you mean `optimize`?"),
-            "{error}"
-        );
-        let error = Options::default().set("optimize", "fast").unwrap_err().to_string();
-        assert!(error.contains("`fast`") && error.contains("\"size\""), "{error}");
-    }
 }
