@@ -5,6 +5,9 @@ use kiln_host_tests::door::{by_command_line, command_line};
 use quote::quote;
 use std::path::Path;
 
+/// A model that quantises its input.
+const FLOAT_EDGES: &str = "diabetes_floatedges_int8";
+
 /// `Build` writes what `compile` gives, as a file of a crate. The command line writes it through the same call, with a header of its own.
 #[test]
 fn build_script_and_command_line_write_the_same_file() {
@@ -43,9 +46,10 @@ fn build_script_and_command_line_write_the_same_file() {
     let by_build = std::fs::read_to_string(written).unwrap();
     assert!(by_build.contains("= crate::kernels::weighted_sum;"), "{by_build}");
     assert_eq!(by_build, by_command_line(&file, &["--custom-op", &function.join("=")]));
-    let error = Build::new(&model.path).ram(10).compile().unwrap_err();
+    let edges = models.iter().find(|model| model.name == FLOAT_EDGES).unwrap();
+    let error = Build::new(&edges.path).ram(10).compile().unwrap_err();
     // As a build script ends with it.
-    assert!(format!("{error:?}").contains("with .input(Input::Rows) "), "{error:?}");
+    assert!(format!("{error:?}").contains("give integers: .io(Io::Quantized) "), "{error:?}");
     std::fs::remove_dir_all(out).unwrap();
 }
 
@@ -53,13 +57,13 @@ fn build_script_and_command_line_write_the_same_file() {
 #[test]
 fn hints_are_what_the_door_understands() {
     let models = kiln_host_tests::own_models();
-    let model = models.iter().find(|model| model.name == "residual_int8").unwrap();
+    let model = models.iter().find(|model| model.name == FLOAT_EDGES).unwrap();
     let path = model.path.to_str().unwrap();
     let error = kiln_codegen::include_model(quote!(Model = #path, ram = 10), Path::new("/")).unwrap_err();
-    assert!(error.to_string().contains("with input = \"rows\" "), "{error}");
+    assert!(error.to_string().contains("give integers: io = \"quantized\" "), "{error}");
     let output = command_line(&model.path, &["--ram", "10"]);
     let message = String::from_utf8_lossy(&output.stderr);
-    assert!(!output.status.success() && message.contains("with --input rows "), "{message}");
+    assert!(!output.status.success() && message.contains("give integers: --io quantized "), "{message}");
 }
 
 /// The macro gives the same items, and one more that makes the compiler watch the model file.

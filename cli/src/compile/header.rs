@@ -56,8 +56,8 @@ impl fmt::Display for Header {
             "// Do not edit it: `cargo kiln compile --check` says whether it is what would be written now."
         )?;
         writeln!(f, "//")?;
-        let lines = self.lines.iter();
-        lines.map(|(name, value)| writeln!(f, "// {:<8} {value}", format!("{name}:"))).collect()
+        let mut lines = self.lines.iter();
+        lines.try_for_each(|(name, value)| writeln!(f, "// {:<8} {value}", format!("{name}:")))
     }
 }
 
