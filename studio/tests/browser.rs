@@ -181,6 +181,8 @@ fn look(steps: &[Value]) -> Option<Vec<Value>> {
         "--window-size=1000,900",
         "--dump-dom",
     ]);
+    // There is no network.
+    command.arg("--host-resolver-rules=MAP * ~NOTFOUND");
     command.arg(format!("--user-data-dir={}", folder.join("profile").display()));
     let output = command.arg(format!("file://{}", folder.join("frame.html").display())).output().unwrap();
     let (dom, log) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));

@@ -1,9 +1,10 @@
-//! What `cargo kiln` of this checkout says of a model. It is built by the tests of the workspace; otherwise it is built here.
+//! What `cargo kiln` of this checkout says of a model. The tests of the workspace build it; where it is not there, it is built here.
 
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::OnceLock;
 
 /// What a model takes.
 #[derive(Debug)]
@@ -58,20 +59,32 @@ pub fn kiln(command: &[&str], model: &[u8], name: &str, options: &[&str]) -> Res
     std::fs::create_dir_all(&folder).unwrap();
     let file = folder.join(name);
     std::fs::write(&file, model).unwrap();
-    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    cargo.current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join(".."));
-    // That of the workspace.
-    cargo.env_remove("CARGO_TARGET_DIR");
-    cargo.args(["run", "--quiet", "--package", "cargo-kiln", "--"]).args(command).arg(file);
+    let mut kiln = Command::new(program());
+    kiln.arg("kiln").args(command).arg(file);
     if !options.contains(&"--target") {
-        cargo.args(["--target", "cortex-m4"]);
+        kiln.args(["--target", "cortex-m4"]);
     }
-    let output = cargo.args(options).output().unwrap();
+    let output = kiln.args(options).output().unwrap();
     std::fs::remove_dir_all(folder).unwrap();
     match output.status.success() {
         true => Ok(String::from_utf8(output.stdout).unwrap()),
         false => Err(String::from_utf8(output.stderr).unwrap()),
     }
+}
+
+/// The command line as the workspace's tests have built it. What Cargo would build now may have other features, and take minutes.
+fn program() -> &'static Path {
+    static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
+    PROGRAM.get_or_init(|| {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        let program = root.join("target/debug/cargo-kiln");
+        if !program.is_file() {
+            let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+            cargo.current_dir(root).args(["build", "--package", "cargo-kiln", "--target-dir", "target"]);
+            assert!(cargo.status().unwrap().success());
+        }
+        program
+    })
 }
 
 /// A number as the page writes it.
