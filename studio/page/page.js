@@ -149,7 +149,7 @@ function showFigures(figures) {
   const cells = [
     ["RAM", bytes(figures.ram_bytes), `arena ${bytes(figures.arena_bytes)}, state ${bytes(figures.state_bytes)}`],
     ["flash, constants", bytes(figures.constant_bytes), `weights in the file: ${bytes(figures.weight_bytes)}`],
-    ["predicted cycles", grouped(figures.cycles), unknown ? `without ${unknown} of ${figures.steps} steps` : `in ${figures.steps} steps`],
+    ["predicted cycles", cycles === null ? "–" : grouped(cycles), cycles === null ? "only for microcontrollers" : unknown ? `without ${unknown} of ${figures.steps} steps` : `in ${figures.steps} steps`],
     ["multiply-accumulates", grouped(figures.macs), `type ${type}`],
     ...[["input", figures.inputs], ["output", figures.outputs]].flatMap(([what, tensors]) =>
       tensors.map(({ name, type: shape, quantization }) => [what, shape, [name, quantization].filter(Boolean).join(", ")])),
@@ -172,15 +172,19 @@ function table(into, heads, rows) {
 function showChips(chips) {
   const heads = ["Processor", "Cycles", "RAM B", "Constants B", "Steps without prediction"];
   table(element("chips"), heads, chips.map((chip) => chip.error ? [chip.target, chip.error, "", "", ""]
-    : [chip.target, chip.cycles, chip.ram_bytes, chip.constant_bytes, chip.steps_without_prediction]));
+    : [chip.target, chip.cycles ?? make("span", "–", { class: "n" }), chip.ram_bytes, chip.constant_bytes, chip.steps_without_prediction]));
 }
 
 function showFront(found) {
   ({ points } = found);
   flashes = [...new Set(points.map((point) => point.constant_bytes))].sort((a, b) => a - b);
+  element("front").hidden = points.length === 0;
+  if (points.length === 0) {
+    element("front-about").textContent = "Cycles are predicted for microcontrollers: choose one as the processor.";
+    return;
+  }
   element("front-about").textContent = points.length === 1 ? "There is one way to compile this model that no other beats."
     : `Of these ${points.length} ways to compile the model none is beaten in RAM, cycles and constants by another.`;
-  element("front").hidden = false;
   element("most").max = element("most").value = flashes.length - 1;
   // The point that is compiled now, or the nearest.
   const distance = (point) => Math.abs(point.cycles - cycles);

@@ -1,6 +1,6 @@
 //! The exports of the module. JavaScript writes what it says into a room of atomics, so that no exclusive borrow is ever open to it, and reads the answer from where it lies.
 
-use crate::answer;
+use crate::answer::answer;
 use std::sync::atomic::AtomicU8;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

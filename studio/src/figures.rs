@@ -1,6 +1,6 @@
 //! What a compilation comes to, in numbers.
 
-use crate::Request;
+use crate::request::Request;
 use kiln_codegen::front::inspect;
 use kiln_codegen::ir::ValueId;
 use kiln_codegen::{compile, Compiled, Error, Options, Target};
@@ -64,7 +64,8 @@ fn costs(compiled: &Compiled) -> Value {
         "arena_bytes": compiled.plan.scratch_bytes(),
         "state_bytes": compiled.plan.state_bytes,
         "constant_bytes": compiled.program.constant_bytes(),
-        "cycles": predicted.cycles,
+        // For other processors there is nothing that they were compared with.
+        "cycles": compiled.options.predicts_cycles().then_some(predicted.cycles),
         "steps_without_prediction": predicted.unknown,
     })
 }

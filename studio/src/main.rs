@@ -1,14 +1,12 @@
-//! `build-studio [FOLDER] [PROFILE]`: compiles the module and writes the page, a single file that needs nothing else.
+//! `build-studio [FOLDER]`: compiles the module and writes the page, a single file that needs nothing else.
 
 use kiln_studio::page;
 use std::path::Path;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let mut arguments = std::env::args().skip(1);
-    let folder = arguments.next().unwrap_or_else(|| "target/studio".into());
-    let profile = arguments.next().unwrap_or_else(|| "page".into());
-    match run(Path::new(&folder), &profile) {
+    let folder = std::env::args().nth(1).unwrap_or_else(|| "target/studio".into());
+    match run(Path::new(&folder)) {
         Ok(said) => {
             println!("{said}");
             ExitCode::SUCCESS
@@ -21,8 +19,8 @@ fn main() -> ExitCode {
 }
 
 /// Writes the page, and says how large it is.
-fn run(folder: &Path, profile: &str) -> Result<String, Box<dyn std::error::Error>> {
-    let module = page::module(profile)?;
+fn run(folder: &Path) -> Result<String, Box<dyn std::error::Error>> {
+    let module = page::module()?;
     let text = page::page(&module, "");
     std::fs::create_dir_all(folder)?;
     let file = folder.join("index.html");

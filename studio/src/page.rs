@@ -16,19 +16,19 @@ const PARTS: [(&str, &str); 5] = [
     ("/* front.js */", include_str!("../page/front.js")),
 ];
 
-/// Compiles the module with a profile of `Cargo.toml`, and returns its bytes.
+/// Compiles the module, and returns its bytes.
 ///
 /// # Errors
 /// Where it does not compile.
-pub fn module(profile: &str) -> Result<Vec<u8>, Box<dyn Error>> {
+pub fn module() -> Result<Vec<u8>, Box<dyn Error>> {
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    cargo.current_dir(FOLDER).args(["build", "--lib", "--target", TARGET, "--profile", profile]);
+    cargo.current_dir(FOLDER).args(["build", "--lib", "--target", TARGET, "--release"]);
     if !cargo.status()?.success() {
         return Err(format!("the module does not compile; `rustup target add {TARGET}` may help").into());
     }
     let target =
         std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| Path::new(FOLDER).join("target"), PathBuf::from);
-    Ok(std::fs::read(target.join(TARGET).join(profile).join("kiln_studio.wasm"))?)
+    Ok(std::fs::read(target.join(TARGET).join("release/kiln_studio.wasm"))?)
 }
 
 /// The page with the module in it. `more` stands at its end: tests have a script there.

@@ -1,6 +1,6 @@
 //! A crate around the model, as a zip file: for every chip, and to be a part of a firmware.
 
-use crate::Request;
+use crate::request::Request;
 use kiln_codegen::front::format_of;
 use kiln_codegen::{compile, Options};
 use std::io::{Cursor, Write};
@@ -19,7 +19,7 @@ pub(crate) fn archive(model: &[u8], request: &Request) -> Result<Vec<u8>, String
 }
 
 /// Its files: path and content. The folder is the crate's name.
-pub fn files(model: &[u8], request: &Request) -> Result<Vec<(String, Vec<u8>)>, String> {
+fn files(model: &[u8], request: &Request) -> Result<Vec<(String, Vec<u8>)>, String> {
     let Request { file, name, written, options, .. } = request;
     let compiled = compile(model, name, options).map_err(|error| error.to_string())?;
     let feature = format_of(model).map_err(|error| error.to_string())?.feature;

@@ -6,17 +6,17 @@ use std::path::Path;
 
 /// A question, as the page asks it: `{"about": "figures", "file": "kws.tflite", "options": {"optimize": "memory"}}`.
 #[derive(Debug)]
-pub struct Request {
+pub(crate) struct Request {
     /// What is asked.
-    pub about: String,
+    pub(crate) about: String,
     /// The name of the model's file.
-    pub file: String,
+    pub(crate) file: String,
     /// The name of the model.
-    pub name: String,
+    pub(crate) name: String,
     /// The options as they were written: names and values of `include_model!`.
-    pub written: Vec<(String, String)>,
+    pub(crate) written: Vec<(String, String)>,
     /// The options.
-    pub options: Options,
+    pub(crate) options: Options,
 }
 
 impl Request {
@@ -24,7 +24,7 @@ impl Request {
     ///
     /// # Errors
     /// Where it is no JSON, or an option does not exist or has no such value.
-    pub fn read(text: &str) -> Result<Request, String> {
+    pub(crate) fn read(text: &str) -> Result<Request, String> {
         let asked: Value = serde_json::from_str(text).map_err(|error| format!("no question: {error}"))?;
         let word = |key: &str| asked[key].as_str().unwrap_or_default().to_owned();
         let mut options = Options::default();

@@ -1,11 +1,12 @@
 //! The pages as a book: those that the table of `docs/README.md` lists, the examples, and what is inside. mdBook makes it; links between pages lead to pages of the book.
 use crate::step::{cargo, root, run, say, Failure};
+use crate::studio;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 use std::process::{Command, Stdio};
 
-pub(crate) const HELP: &str = "  book                     the guides as a book, with the documentation of the crates, in target/book/html; installs mdBook
+pub(crate) const HELP: &str = "  book                     the guides as a book, with the documentation of the crates and the studio, in target/book/html; installs mdBook
 ";
 
 const MDBOOK: &str = "0.5";
@@ -41,6 +42,7 @@ pub(crate) fn build() -> Result<(), Failure> {
     let mut doc = cargo(&root, &["doc", "--no-deps", "--features", "kiln-nn/defmt,kiln-nn/heapless"]);
     run("documentation of the crates", doc.args(CRATES.iter().flat_map(|name| ["-p", name])))?;
     copy(&root.join("target/doc"), &folder.join("html/api"))?;
+    studio::build(&folder.join("html/studio"))?;
     let pages = check_links(&folder.join("html"), &folder.join("html/api"))?;
     say(&format!("{pages} pages, whose links all lead somewhere: target/book/html/index.html"));
     Ok(())
@@ -155,9 +157,10 @@ impl Book {
                 summary += &format!("{item}[{title}]({})\n", place.display());
             }
         }
-        summary += "\n---\n\n[The crates](crates.md)\n";
+        summary += "\n---\n\n[The studio](studio.md)\n[The crates](crates.md)\n";
         fs::write(source.join("SUMMARY.md"), summary)?;
         fs::write(source.join("crates.md"), crates())?;
+        fs::write(source.join("studio.md"), STUDIO)?;
         fs::write(folder.join("book.toml"), CONFIGURATION)?;
         Ok(())
     }
@@ -240,6 +243,12 @@ default-theme = "light"
 preferred-dark-theme = "navy"
 smart-punctuation = false
 "#;
+
+/// The page that leads to the studio.
+const STUDIO: &str = "# The studio
+
+The compiler in the browser: [open the studio](studio/index.html), and drop a model on it. Nothing leaves your machine.
+";
 
 /// The page that leads to the documentation of the crates.
 fn crates() -> String {

@@ -13,11 +13,12 @@ mod package;
 mod publish;
 mod python;
 mod step;
+mod studio;
 mod test;
 
 use kiln_boards::{toolchain, Board, Runner};
 use std::process::ExitCode;
-use step::{cargo, root, run, say, Failure};
+use step::{root, say, Failure};
 
 const HELP: &str = "\
 cargo xtask COMMAND
@@ -36,7 +37,7 @@ fn main() -> ExitCode {
     let result = match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["setup"] => setup(),
         ["demo"] => setup().and_then(|()| demo::run_all()),
-        ["studio"] => studio(),
+        ["studio"] => studio::build(&root().join("target/studio")),
         ["test"] => setup().and_then(|()| test::run_all()),
         ["fuzz-kernels"] => hostile::fuzz_kernels(None),
         ["fuzz-kernels", seconds] => hostile::fuzz_kernels(Some(seconds)),
@@ -82,14 +83,6 @@ fn help() -> String {
 {CORPUS}",
         parts.concat()
     )
-}
-
-/// Builds the page of the compiler in the browser.
-fn studio() -> Result<(), Failure> {
-    let folder = root().join("target/studio");
-    let mut build = cargo(&root().join("studio"), &["run", "--quiet", "--"]);
-    toolchain::ensure_target(test::WEB_TARGET)?.apply(&mut build);
-    run("studio", build.arg(folder))
 }
 
 /// Installs what is missing for every board.

@@ -1,0 +1,101 @@
+//! What `cargo kiln` of this checkout says of a model. The tests of the workspace build it; where it is not there, it is built here.
+
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::OnceLock;
+
+/// What a model takes.
+#[derive(Debug)]
+pub struct Figures {
+    pub arena: u64,
+    pub state: u64,
+    pub constants: u64,
+    pub cycles: u64,
+}
+
+impl Figures {
+    pub fn ram(&self) -> u64 {
+        self.arena + self.state
+    }
+}
+
+/// With the options of the form at first, and these.
+pub fn figures(model: &[u8], name: &str, options: &[&str]) -> Figures {
+    let plan = json(&["plan", "--json"], model, name, options);
+    let number = |value: &Value| value.as_u64().unwrap();
+    let kept = plan["alternatives"].as_array().unwrap().iter().find(|tried| tried["kept"] == true).unwrap();
+    Figures {
+        arena: number(&plan["arena_bytes"]) + plan["fast_bytes"].as_u64().unwrap_or(0),
+        state: number(&plan["state_bytes"]),
+        constants: number(&plan["constant_bytes"]),
+        cycles: number(&kept["cycles"]),
+    }
+}
+
+/// RAM and cycles of each point.
+pub fn front(model: &[u8], name: &str) -> Vec<(u64, u64)> {
+    let front = json(&["plan", "--pareto", "--json"], model, name, &[]);
+    let point = |point: &Value| (point["ram_bytes"].as_u64().unwrap(), point["cycles"].as_u64().unwrap());
+    front["points"].as_array().unwrap().iter().map(point).collect()
+}
+
+/// The generated code.
+pub fn rust(model: &[u8], name: &str) -> String {
+    kiln(&["compile", "-o", "-"], model, name, &[]).unwrap()
+}
+
+fn json(command: &[&str], model: &[u8], name: &str, options: &[&str]) -> Value {
+    serde_json::from_str(&kiln(command, model, name, options).unwrap()).unwrap()
+}
+
+/// What a command prints for a model in a file of that name, or what it complains of.
+pub fn kiln(command: &[&str], model: &[u8], name: &str, options: &[&str]) -> Result<String, String> {
+    static COUNT: AtomicUsize = AtomicUsize::new(0);
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    let folder =
+        PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("native-{}-{count}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let file = folder.join(name);
+    std::fs::write(&file, model).unwrap();
+    let mut kiln = Command::new(program());
+    kiln.arg("kiln").args(command).arg(file);
+    if !options.contains(&"--target") {
+        kiln.args(["--target", "cortex-m4"]);
+    }
+    let output = kiln.args(options).output().unwrap();
+    std::fs::remove_dir_all(folder).unwrap();
+    match output.status.success() {
+        true => Ok(String::from_utf8(output.stdout).unwrap()),
+        false => Err(String::from_utf8(output.stderr).unwrap()),
+    }
+}
+
+/// The command line as the workspace's tests have built it. What Cargo would build now may have other features, and take minutes.
+fn program() -> &'static Path {
+    static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
+    PROGRAM.get_or_init(|| {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        let program = root.join("target/debug/cargo-kiln");
+        if !program.is_file() {
+            let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+            cargo.current_dir(root).args(["build", "--package", "cargo-kiln", "--target-dir", "target"]);
+            assert!(cargo.status().unwrap().success());
+        }
+        program
+    })
+}
+
+/// A number as the page writes it.
+pub fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut out = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index) % 3 == 0 {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
