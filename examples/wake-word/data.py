@@ -59,11 +59,12 @@ say kiln|they kiln|day kiln|may kiln|way kiln|hi kiln|he kiln|big kiln|kiln hey|
 ALIKE_NEW = """hey kingdom|hey kettle|hey killing|weigh kilns|hey kilo|hey gillian|hey kirk|hey ginn|they can|hey, can you|hey pill|lay a kiln|hey crystal|hay kills
 grey kilt|hey kip|hey culture|hey skin|hate killing|a clean|hey kenneth|hey column"""
 ALIKE, ALIKE_NEW = (text.replace("\n", "|").split("|") for text in (ALIKE, ALIKE_NEW))
-# Two syllables as espeak-ng's phonemes, for training.
+# Two syllables as espeak-ng's phonemes, for training; and those of the wake word.
 FIRST = "h'eI h'eI h'eI h'eI h'eI heI D'eI s'eI m'eI w'eI d'eI p'eI h'aI h'i: @ oUk'eI".split()
 ONSETS = ", k k k g t p b d h f s m sk kl kr kw w l n tS r".replace(",", "").split(" ")
 VOWELS = "I I I E i: a aI oU eI V U u: O: aU".split()
 CODAS = ", l n m N p t d k s lt lk ld lz lm nd f st".replace(",", "").split(" ")
+OWN = ["h'eI", "k", "I", "ln"]
 
 COMMON = """the a to of and in is it you that he was for on are with his they be at one have this from or had by but what some we can out other were all there
 when up use your how said an each she which do their if will way about many then them so these her would make like him into time has look more go see no not"""
@@ -215,8 +216,11 @@ class Speaker:
 
     def syllables(self):
         """Nearly the wake word."""
-        first, onset, vowel, coda = (self.pick(values) for values in (FIRST, ONSETS, VOWELS, CODAS))
-        return f"[[{first} {onset}'{vowel}{coda}]]"
+        while True:
+            parts = [own if self.rng.random() < 0.4 else self.pick(values) for own, values in zip(OWN, (FIRST, ONSETS, VOWELS, CODAS))]
+            first, onset, vowel, coda = parts
+            if parts != OWN and parts != ["heI", *OWN[1:]]:
+                return f"[[{first} {onset}'{vowel}{coda}]]"
 
     def alike(self):
         if self.split == "training" and self.rng.random() < 0.4:

@@ -6,13 +6,15 @@
     cargo kiln quantize FOLDER/wake_word_f32.pt2 --calibration FOLDER/calibration.npz --io quantized -o models/wake_word_int8.onnx
 
     FOLDER/scenes.npz           recordings as features; where it exists, it is read and not made
+    FOLDER/checkpoint.pt        training as far as it got, by epochs; it goes on from there
     FOLDER/wake_word_f32.pt2    float32[1, 40] -> float32[1, 1]: a row of features to the probability that the word has just ended
     FOLDER/calibration.npz      in_0: features of recordings, row by row
     golden/features.bin         TensorFlow's features of the first committed clip: rows of 40 little-endian i16
     golden/probabilities.txt    the float network's probabilities for each row of each clip
 
-It prints misses and false accepts of the validation voices by threshold; detector/src/lib.rs has the threshold. Seeds are fixed. Another CPU may
-round differently while training, and the weights change a little.
+It prints misses and false accepts of the validation voices by threshold. The threshold, which detector/src/lib.rs has, is the one that is closest to
+three aims: 5 % missed, 3 % accepted of what sounds alike, and one false accept an hour. The aim that is missed by the largest factor counts. Seeds are fixed.
+Another CPU may round differently while training, and the weights change a little.
 """
 import sys
 import time
@@ -31,8 +33,10 @@ from data import HERE, RATE, Speaker
 WINDOW, HOP, BANDS = 480, 320, 40
 # What Kiln multiplies them by for a network of floats.
 FACTOR = 0.0390625
-CHANNELS, EPOCHS, BATCH = 64, 10, 64
-SCENES, SCENE_ROWS = 15_000, 200
+CHANNELS, BATCH = 96, 64
+# The learning rate rises, stays for most epochs, and falls to nothing in the last ones.
+EPOCHS, FALLING, RISING_STEPS, HIGHEST = 15, 6, 500, 5e-3
+SCENES, SCENE_ROWS = 30_000, 200
 SCENE = SCENE_ROWS * HOP
 AVERAGED = 5
 
@@ -51,29 +55,35 @@ def features(samples):
     return rows.numpy().astype(np.int16)
 
 
+def of_recordings(rows):
+    """[n, rows, bands] to [n, bands, 1, rows]: with a second dimension, and channels last in memory, convolutions take half the time."""
+    return rows.transpose(1, 2).unsqueeze(2)
+
+
 def behind_zeros(conv, x):
-    """A convolution of each row and those before it, which are zeros at first. [n, channels, rows]"""
-    return conv(functional.pad(x, (conv.kernel_size[0] - 1, 0)))
+    """A convolution of each row and those before it, which are zeros at first. [n, channels, 1, rows]"""
+    x = functional.pad(x, (conv.kernel_size[0] - 1, 0))
+    return functional.conv2d(x, conv.weight.unsqueeze(2), conv.bias, groups=conv.groups)
 
 
 class Network(nn.Module):
     def __init__(self):
         super().__init__()
         conv = lambda channels, size, **options: nn.Conv1d(channels, CHANNELS, size, bias=False, **options)
-        after = lambda: nn.Sequential(nn.BatchNorm1d(CHANNELS), nn.ReLU())
+        after = lambda: nn.Sequential(nn.BatchNorm2d(CHANNELS), nn.ReLU())
         self.first = nn.ModuleList([conv(BANDS, 3), after()])
         self.blocks = nn.ModuleList(
             nn.ModuleList([conv(CHANNELS, size, groups=CHANNELS), after(), conv(CHANNELS, 1), after()]) for size in (5, 7, 9, 11))
-        self.drop = nn.Dropout1d(0.1)
+        self.drop = nn.Dropout2d(0.05)
         self.last = nn.Conv1d(CHANNELS, 1, 23)
 
-    def logits(self, rows, along_time=behind_zeros):
-        """[n, rows, bands] to [n, rows]"""
+    def logits(self, x, convolve=behind_zeros):
+        """Of recordings: [n, rows]; `convolve` says what a convolution is given of earlier rows."""
         first, after = self.first
-        x = after(along_time(first, rows.transpose(1, 2)))
+        x = after(convolve(first, x))
         for depthwise, after, pointwise, last in self.blocks:
-            x = last(pointwise(after(along_time(depthwise, x))))
-        return along_time(self.last, self.drop(x)).squeeze(1)
+            x = x + last(convolve(pointwise, after(convolve(depthwise, x))))
+        return convolve(self.last, self.drop(x)).flatten(1)
 
     def along_time(self):
         """Its convolutions along time."""
@@ -86,6 +96,7 @@ def fused(model):
         for k in range(0, len(part), 2):
             normalisation, relu = part[k + 1]
             part[k], part[k + 1] = fuse_conv_bn_eval(part[k], normalisation), relu
+    model.drop = nn.Identity()
     return model
 
 
@@ -102,12 +113,14 @@ class Step(nn.Module):
         places = iter(range(len(self.network.along_time())))
 
         def step(conv, x):
+            if conv.kernel_size[0] == 1:
+                return conv(x)
             held = getattr(self, f"rows_{next(places)}")
             rows = torch.cat([held, x], 2)
             held.copy_(rows[:, :, 1:])
             return conv(rows)
 
-        return torch.sigmoid(self.network.logits(row.unsqueeze(1), step))
+        return torch.sigmoid(self.network.logits(row.unsqueeze(2), step))
 
 
 def targets(ends):
@@ -149,7 +162,7 @@ def scenes(folder):
     if not path.exists():
         started = time.time()
         speaker = Speaker("training", 1)
-        heard = [[say() for _ in range(count)] for say, count in [(speaker.wake_word, 6000), (speaker.alike, 10000), (speaker.sentence, 3000)]]
+        heard = [[say() for _ in range(count)] for say, count in [(speaker.wake_word, 12_000), (speaker.alike, 20_000), (speaker.sentence, 3000)]]
         print(f"spoken: {time.time() - started:.0f} s", flush=True)
         x, y = zip(*(scene(speaker, *heard) for _ in range(SCENES)))
         np.savez(path, x=np.stack(x), y=np.stack(y))
@@ -179,22 +192,34 @@ def missing(rows, axis, longest, times):
 
 
 def changed(rows):
-    return missing(missing(moved(rows, 2), 2, 7, 2), 1, 6, 3)
+    return missing(missing(moved(rows, 2), 2, 7, 2), 1, 4, 2)
 
 
-def train(x, y):
+def rate(step, steps_of_epoch):
+    """The learning rate."""
+    return HIGHEST * min((step + 1) / RISING_STEPS, 1, (EPOCHS - step / steps_of_epoch) / FALLING)
+
+
+def train(x, y, folder):
     model = Network()
     # The deviation of features, which the first layer is given at the end.
     deviation = float((x[:1000].float() * FACTOR).std())
-    optimiser = torch.optim.AdamW(model.parameters(), lr=3e-3, weight_decay=1e-3)
-    steps = EPOCHS * (len(x) // BATCH)
-    schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, 6e-3, total_steps=steps)
-    for epoch in range(EPOCHS):
+    optimiser = torch.optim.AdamW(model.parameters(), weight_decay=1e-3)
+    steps, path, begin = len(x) // BATCH, folder / "checkpoint.pt", 0
+    if path.exists():
+        saved = torch.load(path)
+        model.load_state_dict(saved["model"])
+        optimiser.load_state_dict(saved["optimiser"])
+        torch.set_rng_state(saved["random"])
+        begin = saved["epoch"]
+    for epoch in range(begin, EPOCHS):
         started, total = time.time(), 0.0
-        for batch in torch.randperm(len(x)).split(BATCH)[:len(x) // BATCH]:
+        for step, batch in enumerate(torch.randperm(len(x)).split(BATCH)[:steps]):
+            for group in optimiser.param_groups:
+                group["lr"] = rate(epoch * steps + step, steps)
             rows, wanted = changed(x[batch].float() * (FACTOR / deviation)), y[batch]
             sure = ~torch.isnan(wanted)
-            logits, wanted = model.logits(rows)[sure], wanted[sure]
+            logits, wanted = model.logits(of_recordings(rows))[sure], wanted[sure]
             # Where the network is wrong counts more: most rows are easy.
             wrong = (torch.sigmoid(logits.detach()) - wanted).abs()
             weight = (0.1 + wrong) * torch.where(wanted > 0, 1.5, 1.0)
@@ -202,9 +227,9 @@ def train(x, y):
             optimiser.zero_grad()
             loss.backward()
             optimiser.step()
-            schedule.step()
             total += loss.item()
-        print(f"epoch {epoch}: loss {total / (len(x) // BATCH):.4f}, {time.time() - started:.0f} s", flush=True)
+        print(f"epoch {epoch}: loss {total / steps:.4f}, {time.time() - started:.0f} s", flush=True)
+        torch.save({"model": model.state_dict(), "optimiser": optimiser.state_dict(), "random": torch.get_rng_state(), "epoch": epoch + 1}, path)
     with torch.no_grad():
         model.first[0].weight /= deviation
     return fused(model.eval())
@@ -212,7 +237,7 @@ def train(x, y):
 
 def probabilities(model, rows):
     with torch.no_grad():
-        return torch.sigmoid(model.logits(torch.from_numpy(rows)[None] * FACTOR))[0].numpy()
+        return torch.sigmoid(model.logits(of_recordings(torch.from_numpy(rows)[None] * FACTOR)))[0].numpy()
 
 
 def validate(model):
@@ -229,9 +254,12 @@ def validate(model):
     heard = np.array([around(speaker.wake_word()) for _ in range(1000)])
     alike = np.array([around(speaker.alike()) for _ in range(2000)])
     others = np.array([score(data.stream(rng, [speaker.pick(sentences) for _ in range(4)], 6 * RATE)) for _ in range(1200)])
-    for threshold in [0.3, 0.4, 0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 0.98]:
-        print(f"threshold {threshold}: {np.mean(heard < threshold):.1%} missed; false accepts of {np.mean(alike >= threshold):.1%} that sound alike, "
-              f"{np.sum(others >= threshold) / 2} an hour of other speech")
+    chosen = {}
+    for threshold in np.arange(0.3, 0.99, 0.05):
+        missed, taken, hourly = np.mean(heard < threshold), np.mean(alike >= threshold), np.sum(others >= threshold) / 2
+        print(f"threshold {threshold:.2f}: {missed:.1%} missed; false accepts of {taken:.1%} that sound alike, {hourly} an hour of other speech")
+        chosen[max(missed / 0.05, taken / 0.03, hourly)] = threshold
+    print(f"threshold: {chosen[min(chosen)]:.2f}")
 
 
 def golden(model):
@@ -254,10 +282,10 @@ def main():
     torch.set_num_threads(1)
     torch.manual_seed(data.SEED)
     x, y = scenes(folder)
-    model = train(x, y)
+    model = train(x, y, folder)
     torch.save(model.state_dict(), folder / "weights.pt")
 
-    rows = x[:: SCENES // 12].reshape(-1, 1, BANDS).float() * FACTOR
+    rows = x[:: SCENES // 20].reshape(-1, 1, BANDS).float() * FACTOR
     np.savez_compressed(folder / "calibration.npz", in_0=rows.numpy())
     validate(model)
     golden(model)

@@ -23,8 +23,8 @@ pub const HOP: usize = 320;
 /// Hops of a second.
 pub const HOPS_A_SECOND: u32 = 16_000 / HOP as u32;
 
-/// Reports where the average of five scores is 0.7 or more, and then nothing for a second.
-const DETECTOR: StreamDetector<i8, 5> = StreamDetector::new(&WakeWord::OUTPUT, 0.7, HOPS_A_SECOND);
+/// Reports where the average of five scores is 0.75 or more, and then nothing for a second.
+const DETECTOR: StreamDetector<i8, 5> = StreamDetector::new(&WakeWord::OUTPUT, 0.75, HOPS_A_SECOND);
 
 /// Network and detector: to be put into a `static`.
 pub struct Listener {
