@@ -10,7 +10,7 @@ fn root() -> PathBuf {
 }
 
 /// Every folder with code.
-const CRATES: [&str; 12] = [
+const CRATES: [&str; 13] = [
     "kernel-table",
     "codegen",
     "macros",
