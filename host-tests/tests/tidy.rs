@@ -85,9 +85,10 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("codegen/tools/src/quantize", &["ir", "interp", "passes", "requant", "verify"]),
     (
         "codegen/tools/src/report",
+        // Its `whole` gathers all that is said, advice too.
         &[
-            "ir", "budget", "front", "log", "passes", "plan", "requant", "schedule", "search", "select",
-            "verify",
+            "ir", "advice", "budget", "features", "front", "log", "passes", "plan", "requant", "schedule",
+            "search", "select", "verify",
         ],
     ),
     ("codegen/tools/src/advice", &["ir", "front", "passes", "report", "requant", "schedule", "select"]),
