@@ -124,7 +124,7 @@ pub fn pretty(tokens: TokenStream) -> Result<String, String> {
 /// Columns of a line in a file, where its data is broken.
 const COLUMNS: usize = 100;
 
-/// A file with data in strings of bytes: these go on in the next line, rather than beyond [`COLUMNS`].
+/// A file with data in strings of bytes: these go on in the next line, rather than beyond 100 columns.
 pub fn broken(code: &str) -> String {
     let mut out = String::with_capacity(code.len() + code.len() / 32);
     for line in code.lines() {
