@@ -43,7 +43,8 @@ fn about(model: &[u8], request: &Request) -> Result<Value, String> {
             Ok(json!({ "points": points.iter().map(figures::point).collect::<Vec<_>>() }))
         }
         "rust" => {
-            let code = compile(model, name, options).and_then(|compiled| compiled.source_file(&quote!(pub), None));
+            let code =
+                compile(model, name, options).and_then(|compiled| compiled.source_file(&quote!(pub), None));
             Ok(json!({ "rust": code.map_err(said)? }))
         }
         _ => Err(format!("there is no question `{about}`")),
