@@ -40,7 +40,7 @@ fn about(model: &[u8], request: &Request) -> Result<Value, String> {
             }
             let graph = import(model, name, options).map_err(said)?;
             let points = pareto::front(&graph, options).map_err(said)?;
-            Ok(json!({ "points": points.iter().map(figures::point).collect::<Vec<_>>() }))
+            Ok(json!({ "points": points.iter().map(pareto::Point::json).collect::<Vec<_>>() }))
         }
         "rust" => {
             let code =

@@ -4,7 +4,6 @@ use crate::request::Request;
 use kiln_codegen::front::inspect;
 use kiln_codegen::ir::ValueId;
 use kiln_codegen::{compile, Compiled, Error, Options, Target};
-use kiln_tools::pareto::Point;
 use kiln_tools::report::{macs, picture};
 use serde_json::{json, Value};
 
@@ -67,18 +66,5 @@ fn costs(compiled: &Compiled) -> Value {
         // For other processors there is nothing that they were compared with.
         "cycles": compiled.options.predicts_cycles().then_some(predicted.cycles),
         "steps_without_prediction": predicted.unknown,
-    })
-}
-
-/// A point of the front.
-pub(crate) fn point(point: &Point) -> Value {
-    let options: serde_json::Map<String, Value> =
-        point.options.iter().map(|(name, value)| ((*name).to_owned(), value.as_str().into())).collect();
-    json!({
-        "ram_bytes": point.ram_bytes,
-        "cycles": point.cycles,
-        "constant_bytes": point.constant_bytes,
-        "steps_without_prediction": point.steps_without_prediction,
-        "options": options,
     })
 }

@@ -15,7 +15,7 @@ const MDBOOK: &str = "0.5";
 const CRATES: [&str; 4] = ["kiln-nn", "kiln-nn-codegen", "kiln-nn-test", "kiln-nn-macros"];
 
 /// Parts behind the guides: title and pages in the checkout.
-const INSIDE: [(&str, &str); 10] = [
+const INSIDE: [(&str, &str); 12] = [
     ("Architecture", "ARCHITECTURE.md"),
     ("The graph", "docs/internals/graph.md"),
     ("Schedules", "docs/internals/schedule.md"),
@@ -26,6 +26,8 @@ const INSIDE: [(&str, &str); 10] = [
     ("Boards, projects, reports", "docs/internals/tools.md"),
     ("Tests", "docs/internals/tests.md"),
     ("Contributing", "CONTRIBUTING.md"),
+    ("Releasing", "docs/internals/releasing.md"),
+    ("Changelog", "CHANGELOG.md"),
 ];
 
 /// Writes the book.
@@ -111,8 +113,6 @@ impl Book {
         for (title, page) in INSIDE {
             book.add("Inside", title, page, &page.trim_start_matches("docs/").to_lowercase());
         }
-        book.add("Inside", "Releasing", "docs/internals/releasing.md", "internals/releasing.md");
-        book.add("Inside", "Changelog", "CHANGELOG.md", "changelog.md");
         for entry in fs::read_dir(root.join("docs"))?.flatten() {
             let name = PathBuf::from("docs").join(entry.file_name());
             let is_page = name.extension().is_some_and(|extension| extension == "md");

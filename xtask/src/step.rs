@@ -32,6 +32,9 @@ pub(crate) fn cargo_outside(folder: &Path, arguments: &[&str]) -> Command {
     for package in ["codegen", "front", "interp", "ir", "tools"] {
         command.args(["--config", &format!("profile.release.package.kiln-nn-{package}.opt-level=0")]);
     }
+    // Macros and build scripts have no symbols for debuggers, whatever the program has: so fewer of them are compiled twice.
+    command.args(["--config", "profile.release.build-override.debug=false"]);
+    command.args(["--config", "profile.release.build-override.strip='debuginfo'"]);
     command.env("CARGO_TARGET_DIR", root().join("target/examples"));
     command
 }

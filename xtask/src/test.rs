@@ -124,14 +124,6 @@ fn lint_outside(root: &Path) -> Result<(), Failure> {
     run("lints of the plugin", &mut plugin)
 }
 
-/// What is said of all examples: macros and build scripts have no symbols for debuggers, whatever the firmware has. So fewer of them are compiled twice.
-const WITHOUT_SYMBOLS: [&str; 4] = [
-    "--config",
-    "profile.release.build-override.debug=false",
-    "--config",
-    "profile.release.build-override.strip='debuginfo'",
-];
-
 /// Tests a host package; builds a firmware, which is told by the target its own configuration names, and runs it where that is emulated.
 fn test_package(root: &Path, package: &Path) -> Result<(), Failure> {
     let name = package.strip_prefix(root).unwrap_or(package).display().to_string();
@@ -139,7 +131,6 @@ fn test_package(root: &Path, package: &Path) -> Result<(), Failure> {
     match configured_target(package) {
         None => {
             let mut test = cargo_outside(package, &["test", "--release"]);
-            test.args(WITHOUT_SYMBOLS);
             if names_web_target(package) {
                 // A package that compiles for browsers needs a compiler that can; where there is none its tests say so.
                 if let Ok(toolchain) = toolchain::ensure_target(WEB_TARGET) {
@@ -152,7 +143,6 @@ fn test_package(root: &Path, package: &Path) -> Result<(), Failure> {
             // What runs under QEMU checks its own output.
             let verb = if is_emulated(package) { "run" } else { "build" };
             let mut firmware = cargo_outside(package, &[verb, "--release"]);
-            firmware.args(WITHOUT_SYMBOLS);
             toolchain::ensure_target(&target)?.apply(&mut firmware);
             run(&format!("firmware of {name}"), &mut firmware)
         }

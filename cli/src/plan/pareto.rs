@@ -1,7 +1,7 @@
 //! The front of RAM, cycles and flash, for people and for programs.
 
 use kiln_tools::pareto::Point;
-use serde_json::{json, Map, Value};
+use serde_json::{json, Value};
 use std::fmt::Write;
 
 /// A table with the flags that give each point.
@@ -35,19 +35,6 @@ pub fn pareto_text(model: &str, target: &str, points: &[Point]) -> String {
 
 /// The same for programs.
 pub fn pareto_json(model: &str, target: &str, points: &[Point]) -> Value {
-    let points: Vec<Value> = points
-        .iter()
-        .map(|point| {
-            let options: Map<String, Value> =
-                point.options.iter().map(|(name, value)| ((*name).into(), value.as_str().into())).collect();
-            json!({
-                "ram_bytes": point.ram_bytes,
-                "cycles": point.cycles,
-                "constant_bytes": point.constant_bytes,
-                "steps_without_prediction": point.steps_without_prediction,
-                "options": options,
-            })
-        })
-        .collect();
+    let points: Vec<Value> = points.iter().map(Point::json).collect();
     json!({ "model": model, "target": target, "points": points })
 }

@@ -4,6 +4,7 @@ use crate::report::picture::{escape, svg};
 use kiln_codegen::ir::Graph;
 use kiln_codegen::select::FLASH_FOR_CODE;
 use kiln_codegen::{budget, compile_graph, Compiled, Error, Optimize, Options, Weights};
+use serde_json::{json, Map, Value};
 use std::collections::BTreeSet;
 use std::fmt::{self, Write};
 
@@ -26,6 +27,19 @@ pub struct Point {
 }
 
 impl Point {
+    /// The point for programs.
+    pub fn json(&self) -> Value {
+        let options: Map<String, Value> =
+            self.options.iter().map(|(name, value)| ((*name).into(), value.as_str().into())).collect();
+        json!({
+            "ram_bytes": self.ram_bytes,
+            "cycles": self.cycles,
+            "constant_bytes": self.constant_bytes,
+            "steps_without_prediction": self.steps_without_prediction,
+            "options": options,
+        })
+    }
+
     fn costs(&self) -> (usize, u64, usize) {
         (self.ram_bytes, self.cycles, self.constant_bytes)
     }

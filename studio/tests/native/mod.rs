@@ -1,5 +1,10 @@
 //! What `cargo kiln` of this checkout says of a model. The tests of the workspace build it; where it is not there, it is built here.
 
+/// Numbers as the page writes them: the compiler's tools are no dependency on this machine.
+#[path = "../../../codegen/tools/src/number.rs"]
+mod number;
+
+pub use number::grouped;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -85,17 +90,4 @@ fn program() -> &'static Path {
         }
         program
     })
-}
-
-/// A number as the page writes it.
-pub fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut out = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index) % 3 == 0 {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
 }
