@@ -56,6 +56,8 @@ pub fn planned(graph: Graph, schedule: Schedule, options: Options) -> Result<Com
         plan,
         program,
         alternatives: Vec::new(),
+        unused: Vec::new(),
+        passes: options.optimize,
         log: Default::default(),
         options,
     })

@@ -25,6 +25,7 @@ pub mod record;
 pub mod report;
 pub mod slide;
 pub mod target;
+pub mod tune;
 pub mod validate;
 
 pub use kiln_tools::number;

@@ -17,8 +17,8 @@ pub mod select;
 mod waves;
 
 pub use door::{
-    build_features, compile_file, features, include_model, model_name, read_file, write_all_whole,
-    write_whole, Build,
+    build_features, compile_file, features, include_model, model_name, read_file, read_schedule,
+    write_all_whole, write_whole, Build,
 };
 pub use emit::type_name_of;
 pub use kiln_front as front;
@@ -26,13 +26,16 @@ pub use kiln_interp as interp;
 pub use kiln_ir as ir;
 pub use kiln_ir::error::{Error, Problem};
 pub use kiln_ir::options::{
-    CustomOp, Events, Float, Input, InputShape, Io, Optimize, Options, Qdq, Reference, StatePair, Weights,
+    CustomOp, Events, Float, Input, InputShape, Io, Optimize, Options, Qdq, Reference, ScheduleFile,
+    StatePair, Weights,
 };
 pub use kiln_ir::spelling::Door;
 pub use kiln_ir::verify;
 pub use kiln_ir::Target;
 
 use proc_macro2::TokenStream;
+use search::written;
+use std::ops::Range;
 
 /// Compiles a model.
 ///
@@ -49,6 +52,9 @@ pub fn compile(bytes: &[u8], name: &str, options: &Options) -> Result<Compiled, 
 /// As [`compile`].
 pub fn compile_graph(graph: ir::Graph, options: &Options) -> Result<Compiled, Error> {
     check(options)?;
+    if let Some(section) = written::section(options)? {
+        return compile_written(graph, options, &section);
+    }
     let by_rows = (options.input != Input::Whole).then(|| graph.clone());
     let again = options.ram.filter(|_| options.optimize != Optimize::Memory).map(|ram| (ram, graph.clone()));
     let packs = options.flash.filter(|_| options.weights.is_none()).map(|flash| (flash, graph.clone()));
@@ -74,11 +80,26 @@ pub fn compile_graph(graph: ir::Graph, options: &Options) -> Result<Compiled, Er
     }
     // What makes more operations go row by row costs cycles: it is tried where nothing else fits.
     if let Some((_, graph)) = again.filter(|&(ram, _)| compiled.plan.ram_bytes() > ram) {
-        let (least, _) = lower(graph, &Options { optimize: Optimize::Memory, ..options.clone() })?;
+        let (least, _) = lower_as(graph, options, Optimize::Memory, None)?;
         if least.plan.ram_bytes() < compiled.plan.ram_bytes() {
-            compiled = Compiled { options: options.clone(), ..least };
+            compiled = least;
         }
     }
+    within_budgets(compiled, problems)
+}
+
+/// Compiles an imported graph by a written schedule.
+fn compile_written(
+    graph: ir::Graph,
+    options: &Options,
+    section: &written::Section,
+) -> Result<Compiled, Error> {
+    let (compiled, problems) = lower_as(graph, options, section.passes, Some(section))?;
+    within_budgets(compiled, problems)
+}
+
+/// What was compiled, if there is a kernel for each step, and it is within its budgets.
+fn within_budgets(compiled: Compiled, mut problems: Vec<Problem>) -> Result<Compiled, Error> {
     if problems.is_empty() {
         budget::check(&compiled)?;
         return Ok(compiled);
@@ -105,7 +126,18 @@ fn check(options: &Options) -> Result<(), Error> {
 }
 
 /// Compiles an imported graph, whatever it needs. Steps without a kernel are listed beside it, and missing from the program.
-fn lower(mut graph: ir::Graph, options: &Options) -> Result<(Compiled, Vec<Problem>), Error> {
+fn lower(graph: ir::Graph, options: &Options) -> Result<(Compiled, Vec<Problem>), Error> {
+    lower_as(graph, options, options.optimize, None)
+}
+
+/// As [`lower`], but with passes and kernels for something else that is favoured, and by a written schedule if there is one.
+fn lower_as(
+    mut graph: ir::Graph,
+    asked: &Options,
+    passes: Optimize,
+    section: Option<&written::Section>,
+) -> Result<(Compiled, Vec<Problem>), Error> {
+    let options = &Options { optimize: passes, ..asked.clone() };
     schedule::check_rows(&graph)?;
     let declared: Vec<_> = graph.inputs.iter().map(|&id| graph.ty(id).quant.clone()).collect();
     let mut recorder = log::Recorder::new(&graph);
@@ -113,8 +145,13 @@ fn lower(mut graph: ir::Graph, options: &Options) -> Result<(Compiled, Vec<Probl
     // The recorder holds a second graph, which the stages below need not pay for.
     let log = recorder.finish();
     graph.order = schedule::order::order(&graph);
+    let written = section.map(|section| section.fit(&graph)).transpose()?;
+    written.iter().for_each(|written| graph.order.clone_from(&written.order));
     verify::after_stage("order", &graph)?;
-    let search::Found { schedule, kernels, plan, alternatives } = search::search(&graph, options)?;
+    let search::Found { schedule, kernels, plan, alternatives, unused } = match &written {
+        Some(written) => search::follow(&graph, options, written)?,
+        None => search::search(&graph, options)?,
+    };
     schedule::check(&graph, &schedule).map_err(|objection| objection.into_error("schedule"))?;
     plan::check(&graph, &schedule, &plan).map_err(|objection| objection.into_error("plan"))?;
     let (mut program, problems) = select::select_all(&graph, &schedule, &plan, options, kernels)?;
@@ -123,14 +160,23 @@ fn lower(mut graph: ir::Graph, options: &Options) -> Result<(Compiled, Vec<Probl
         port.ty.quant = quant;
     }
     program.camera = select::camera(&program, options)?;
-    let options = options.clone();
-    Ok((Compiled { graph, schedule, plan, program, alternatives, log, options }, problems))
+    let options = asked.clone();
+    let compiled = Compiled { graph, schedule, plan, program, alternatives, unused, passes, log, options };
+    Ok((compiled, problems))
 }
 
 /// The steps of a graph that have no kernel, whatever else stands in its way.
 fn refused_later(graph: ir::Graph, options: &Options) -> Vec<Problem> {
     let input = Input::Whole;
-    let options = Options { ram: None, cycles: None, flash: None, fast_ram: None, input, ..options.clone() };
+    let options = Options {
+        ram: None,
+        cycles: None,
+        flash: None,
+        fast_ram: None,
+        schedule: None,
+        input,
+        ..options.clone()
+    };
     lower(graph, &options).map_or(Vec::new(), |(_, problems)| problems)
 }
 
@@ -214,6 +260,10 @@ pub struct Compiled {
     pub program: select::Program,
     /// The schedules that were tried.
     pub alternatives: Vec<search::Alternative>,
+    /// What a written schedule says and the model does not fit: it is not used.
+    pub unused: Vec<String>,
+    /// For what the passes rewrote the graph: where a budget asks for it, for less memory than the options.
+    pub passes: Optimize,
     /// What the passes did.
     pub log: log::Log,
     /// What was asked for.
@@ -229,6 +279,34 @@ impl Compiled {
     /// What is known of the schedule that was kept.
     pub fn kept(&self) -> Option<&search::Alternative> {
         self.alternatives.iter().find(|tried| tried.kept)
+    }
+
+    /// The schedule as a file that the option `schedule` takes: with the same options, the same Rust comes of it.
+    pub fn written(&self) -> String {
+        self.written_as(self.kept().map_or(&[], |kept| &kept.nodes), |_| None)
+    }
+
+    /// The same with other pipelines (positions of nodes, in the order of the graph), and other kernels where `kernel` names one.
+    pub fn written_as<'k>(
+        &'k self,
+        pipelines: &[Range<usize>],
+        kernel: impl Fn(ir::NodeId) -> Option<&'k str>,
+    ) -> String {
+        let chosen = |id: ir::NodeId| {
+            let computes = |step: &schedule::Step| step.kind == schedule::StepKind::Compute(id);
+            let chosen = self.program.chosen(self.schedule.steps.iter().position(computes)?)?;
+            match kernel(id) {
+                Some(name) => Some((name, None)),
+                None => Some((&*chosen.name, chosen.cycles)),
+            }
+        };
+        written::text(written::Key::of(&self.options), self.passes, &self.graph, pipelines, chosen)
+    }
+
+    /// The kernels that compute a node exactly, the cheapest first, where all of its rows are computed at once or (`false`) one by one.
+    pub fn offers(&self, node: ir::NodeId, whole: bool) -> Vec<select::Choice> {
+        let options = Options { optimize: self.passes, ..self.options.clone() };
+        select::Kernels::default().offers(&self.graph, node, &options, whole)
     }
 
     /// The generated Rust. `vis` is the visibility of the type.

@@ -34,7 +34,7 @@ pub(super) enum Took {
 }
 
 impl Took {
-    fn cycles(self) -> u64 {
+    pub(super) fn cycles(self) -> u64 {
         match self {
             Took::Counted(count) => count.cycles,
             Took::Measured(cycles) => cycles,

@@ -14,8 +14,8 @@ use anyhow::{Context, Result};
 use costs::Line;
 use kiln_boards::cycles::Count;
 use kiln_boards::qemu::BenchResult;
-use kiln_boards::{firmware, qemu, Board};
-use kiln_codegen::{compile, Compiled, Input, Options};
+use kiln_boards::{firmware, probe, qemu, Board};
+use kiln_codegen::{compile, Compiled, Events, Input, Options};
 use layers::{Layer, Took};
 use serde_json::{json, Value};
 use std::path::Path;
@@ -67,6 +67,52 @@ pub fn bench(model: &Path, options: &Options, on: &str, per_layer: bool) -> Resu
         Input::Whole | Input::Rows => None,
     };
     Ok(Report { compiled, board, result, layers, window })
+}
+
+/// Where cycles of a compiled model are counted, with the serial number of a real board's debug probe.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bench<'p> {
+    pub(crate) board: &'static Board,
+    pub(crate) probe: Option<&'p str>,
+}
+
+impl Bench<'_> {
+    /// Cycles of an inference: estimated on an emulated board, measured on a real one.
+    ///
+    /// # Errors
+    /// Where the model does not build or run there.
+    pub(crate) fn whole(&self, compiled: &Compiled) -> Result<u64> {
+        let image = build_firmware(compiled, self.board, firmware::Mode::Bench)?;
+        match self.board.is_emulated() {
+            true => Ok(qemu::bench(&image, None, TIME_LIMIT)?.total.cycles),
+            false => Ok(probe::bench(&image, self.probe, TIME_LIMIT)?.cycles),
+        }
+    }
+
+    /// The same of each step, with its index. `compile` compiles the model with other options than it was compiled with.
+    ///
+    /// # Errors
+    /// As [`Self::whole`], and those of `compile`.
+    pub(crate) fn steps(
+        &self,
+        compiled: &Compiled,
+        compile: impl Fn(&Options) -> Result<Compiled>,
+    ) -> Result<Vec<(usize, u64)>> {
+        let layers = match self.board.is_emulated() {
+            true => {
+                let traced = compile(&Options { trace: true, ..compiled.options.clone() })?;
+                let image = build_firmware(&traced, self.board, firmware::Mode::Bench)?;
+                let counts = qemu::bench(&image, None, TIME_LIMIT)?.steps;
+                layers::counted(compiled, compiled.program.marks().into_iter().zip(counts))
+            }
+            false => {
+                let told = compile(&Options { events: Events::Layers, ..compiled.options.clone() })?;
+                let image = build_firmware(&told, self.board, firmware::Mode::Layers)?;
+                layers::measured(compiled, probe::layers(&image, self.probe, TIME_LIMIT)?)
+            }
+        };
+        Ok(layers.iter().map(|layer| (layer.step, layer.took.cycles())).collect())
+    }
 }
 
 impl Report {

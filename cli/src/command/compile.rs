@@ -58,6 +58,7 @@ impl Arguments {
             return Ok(ExitCode::SUCCESS);
         };
         let generated = generate(model, &options, file, inline)?;
+        ModelArgs::say_unused(&generated.compiled);
         if !check {
             generated.write(file)?;
             sayln!("{}: {}", file.display(), plan::summary(&generated.compiled));

@@ -17,6 +17,7 @@ mod plan;
 mod quantize;
 mod record;
 mod report;
+mod tune;
 mod validate;
 
 use anyhow::Result;
@@ -65,6 +66,9 @@ pub(crate) enum Command {
     /// Measure cycles, stack, RAM and flash of one inference on a board
     #[command(after_long_help = bench::EXAMPLES)]
     Bench(bench::Arguments),
+    /// Measure the kernels of each layer on a board, and write the best schedule to a file that every door takes
+    #[command(after_long_help = tune::EXAMPLES)]
+    Tune(tune::Arguments),
     /// Flash firmware to a board through its debug probe, and start it
     #[command(after_long_help = firmware::FLASH_EXAMPLES)]
     Flash(cargo_kiln::flash::Firmware),
@@ -93,6 +97,7 @@ impl Command {
             Command::Eval(arguments) => arguments.run(),
             Command::Record(arguments) => arguments.run(),
             Command::Bench(arguments) => arguments.run(),
+            Command::Tune(arguments) => arguments.run(),
             Command::Flash(firmware) => firmware::flash(&firmware),
             Command::Run(firmware) => firmware::run(&firmware),
         }

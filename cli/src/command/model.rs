@@ -4,7 +4,7 @@ use anyhow::{bail, Result};
 use cargo_kiln::target;
 use clap::builder::PossibleValuesParser;
 use clap::Args;
-use kiln_codegen::{Float, Optimize, Options, Qdq, Reference, Target, Weights};
+use kiln_codegen::{read_schedule, Compiled, Float, Optimize, Options, Qdq, Reference, Target, Weights};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -34,6 +34,14 @@ impl ModelArgs {
             options.target = Some(assumed.target);
         }
         Ok(options)
+    }
+
+    /// Says on standard error what a written schedule has that the model does not.
+    pub(super) fn say_unused(compiled: &Compiled) {
+        for line in &compiled.unused {
+            // Where nobody reads it, it is lost.
+            let _ = writeln!(io::stderr(), "note: {line}");
+        }
     }
 
     /// As [`OptionArgs::each_options`].
@@ -113,6 +121,9 @@ pub(super) struct OptionArgs {
     /// Report each layer to the observer of `kiln::events` while the model runs: its time and the range of its values [default: none]
     #[arg(long, value_name = "WHAT", value_parser = ["none", "layers"])]
     events: Option<String>,
+    /// A file with a written schedule: which steps take turns, in what order, by which kernels. `tune` and `plan --emit schedule` write one
+    #[arg(long, value_name = "FILE")]
+    schedule: Option<String>,
     /// Name of the generated type [default: from the file's name]
     #[arg(long, value_name = "TYPE")]
     name: Option<String>,
@@ -154,6 +165,7 @@ impl OptionArgs {
             ("weights", &self.weights),
             ("weights_section", &self.weights_section),
             ("events", &self.events),
+            ("schedule", &self.schedule),
             ("name", &self.name),
         ];
         let repeatable = [
@@ -169,6 +181,7 @@ impl OptionArgs {
         for (option, values) in repeatable {
             values.iter().try_for_each(|value| options.set(option, value))?;
         }
+        read_schedule(&mut options, Path::new(""))?;
         Ok(options)
     }
 }

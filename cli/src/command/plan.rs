@@ -17,7 +17,9 @@ Examples:
   cargo kiln plan kws.tflite --optimize memory --input rows --svg .
   cargo kiln plan kws.tflite --json | jq .arena_bytes
   cargo kiln plan kws.tflite --pareto --target cortex-m4
-      RAM, predicted cycles and constants against each other, and the flags for each choice";
+      RAM, predicted cycles and constants against each other, and the flags for each choice
+  cargo kiln plan kws.tflite --target cortex-m4 --emit schedule > kws.schedule
+      The schedule as a file; edit it, and give it back with --schedule kws.schedule";
 
 #[derive(Args)]
 pub(crate) struct Arguments {
@@ -27,6 +29,9 @@ pub(crate) struct Arguments {
     /// Instead, list what the model can be compiled to: RAM, predicted cycles and constants against each other, with the flags for each choice
     #[arg(long)]
     pareto: bool,
+    /// Instead, print the schedule as a file that can be edited and given to the option `schedule`
+    #[arg(long, value_name = "WHAT", value_parser = ["schedule"], conflicts_with_all = ["json", "pareto", "svg"])]
+    emit: Option<String>,
     /// Also write pictures to this folder: the arena over time, and each pipeline; or the choices
     #[arg(long, value_name = "FOLDER")]
     svg: Option<PathBuf>,
@@ -40,6 +45,11 @@ impl Arguments {
             return self.pareto();
         }
         let compiled = compile_file(&self.model.model, &self.options()?)?;
+        ModelArgs::say_unused(&compiled);
+        if self.emit.is_some() {
+            say!("{}", compiled.written());
+            return Ok(ExitCode::SUCCESS);
+        }
         if let Some(folder) = self.svg {
             for (name, picture) in plan::pictures(&compiled) {
                 write_whole(&folder.join(name), &picture)?;

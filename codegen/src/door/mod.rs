@@ -13,7 +13,8 @@ use data::DataFiles;
 use kiln_ir::error::{Error, Problem};
 use kiln_ir::near::near;
 use kiln_ir::options::{
-    Events, Float, Input, InputShape, Io, Optimize, Options, Qdq, Reference, StatePair, Weights, MOST_CORES,
+    Events, Float, Input, InputShape, Io, Optimize, Options, Qdq, Reference, ScheduleFile, StatePair,
+    Weights, MOST_CORES,
 };
 use kiln_ir::spelling::Door;
 use kiln_ir::Target;
@@ -28,7 +29,28 @@ use std::sync::atomic::{AtomicU32, Ordering};
 /// # Errors
 /// [`Error::Io`] where the file cannot be read, otherwise those of [`compile`].
 pub fn compile_file(path: &Path, options: &Options) -> Result<Compiled, Error> {
-    compile(&read_file(path)?, &model_name(path), options)
+    let mut options = options.clone();
+    read_schedule(&mut options, Path::new(""))?;
+    compile(&read_file(path)?, &model_name(path), &options)
+}
+
+/// Reads the file of the option `schedule`, whose path is relative to the folder, unless it is read already. Returns its path.
+///
+/// # Errors
+/// [`Error::Io`] with the path and the system's message.
+pub fn read_schedule(options: &mut Options, folder: &Path) -> Result<Option<PathBuf>, Error> {
+    let Some(file) = &mut options.schedule else { return Ok(None) };
+    let path = folder.join(&file.path);
+    if file.text.is_none() {
+        let text = std::fs::read_to_string(&path).map_err(|error| Error::Io {
+            path: path.display().to_string(),
+            message: format!(
+                "{error}\n    help: `cargo kiln tune` and `cargo kiln plan --emit schedule` write such a file"
+            ),
+        })?;
+        file.text = Some(text);
+    }
+    Ok(Some(path))
 }
 
 /// The bytes of a model file. Constants of ONNX models that lie in other files are in it, as if the model had been saved in one, and so are the variables of a
@@ -316,6 +338,12 @@ impl Build {
         Ok(self)
     }
 
+    /// A file with a written schedule, relative to the crate's folder: see `cargo kiln tune`, and `cargo kiln plan --emit schedule`.
+    pub fn schedule(mut self, path: &str) -> Self {
+        self.options.schedule = Some(ScheduleFile { path: path.into(), text: None });
+        self
+    }
+
     /// How many threads of a host may compute a step together, at most, of those that help a `kiln::Crew`: on a microcontroller two cores. For whole inputs. The model has `invoke_on`. From 1 to 64; what is beyond is the
     /// next of them.
     pub fn cores(mut self, cores: usize) -> Self {
@@ -337,8 +365,11 @@ impl Build {
         println!("cargo:rerun-if-changed={}", self.path.display());
         let (bytes, files) = read_files(&self.path)?;
         files.iter().skip(1).for_each(|file| println!("cargo:rerun-if-changed={}", file.display()));
+        let schedule = read_schedule(&mut self.options, Path::new(""))?;
+        schedule.iter().for_each(|file| println!("cargo:rerun-if-changed={}", file.display()));
         let name = model_name(&self.path);
         let compiled = compile(&bytes, &name, &self.options)?;
+        compiled.unused.iter().for_each(|line| println!("cargo:warning=schedule: {line}"));
         let file = out.join(name + ".rs");
         let code = compiled.source_file(&quote!(pub), None)?;
         write_whole(&file, format!("{}\n\n{code}", compiled.generated()))?;

@@ -1,6 +1,6 @@
 //! The arguments of `include_model!`.
 
-use super::{model_name, read_files};
+use super::{model_name, read_files, read_schedule};
 use crate::{compile, type_name_of};
 use kiln_ir::error::Error;
 use kiln_ir::options::{Options, StatePair};
@@ -185,8 +185,15 @@ impl Request {
         self.spans.iter().find(named).map(|(_, span)| *span)
     }
 
-    fn expand(&self, root: &Path) -> syn::Result<TokenStream> {
+    fn expand(mut self, root: &Path) -> syn::Result<TokenStream> {
         let path = root.join(self.path.value());
+        let at_schedule = |error| {
+            let span = self.spans.iter().find(|(name, _)| name == "schedule").map(|(_, span)| *span);
+            let message =
+                format!("{error}\n    help: the path is relative to the folder of the crate's Cargo.toml");
+            syn::Error::new(span.unwrap_or(self.path.span()), message)
+        };
+        let schedule = read_schedule(&mut self.options, root).map_err(at_schedule)?;
         let here = |error: Error| match error {
             Error::Io { .. } => syn::Error::new(
                 self.path.span(),
@@ -198,12 +205,31 @@ impl Request {
         let compiled = compile(&bytes, &model_name(&path), &self.options).map_err(here)?;
         let vis = &self.vis;
         let code = compiled.tokens_with(&quote!(#vis), &self.paths);
-        let watched = files.iter().map(|file| file.to_string_lossy());
+        let watched = files.iter().chain(&schedule).map(|file| file.to_string_lossy());
+        let warnings = self.warnings(&compiled.unused);
         Ok(quote! {
             #code
             // Makes the compiler watch the model's files.
             #(const _: &[u8] = include_bytes!(#watched);)*
+            #warnings
         })
+    }
+
+    /// Warnings at the option `schedule`: macros have none of their own, so a constant is used that is deprecated.
+    fn warnings(&self, lines: &[String]) -> TokenStream {
+        let named = |(name, _): &&(String, Span)| name == "schedule";
+        let span = self.spans.iter().find(named).map_or(Span::call_site(), |(_, span)| *span);
+        let warnings = lines.iter().map(|line| {
+            let unused = Ident::new("UNUSED_LINE_OF_SCHEDULE", span);
+            quote! {
+                const _: () = {
+                    #[deprecated(note = #line)]
+                    const #unused: () = ();
+                    #unused
+                };
+            }
+        });
+        warnings.collect()
     }
 }
 

@@ -8,6 +8,7 @@ mod cuts;
 mod room;
 #[cfg(test)]
 mod tests;
+pub mod written;
 
 use crate::ir::Graph;
 use crate::plan::{plan, with_fast, Plan};
@@ -16,6 +17,8 @@ use crate::schedule::{with_pipelines, Feed, Flow, Schedule, Sharing};
 use crate::select::Kernels;
 use crate::{Input, Optimize, Options};
 use kiln_ir::error::{Error, Problem};
+use std::ops::Range;
+use written::Written;
 
 pub use cost::Prediction;
 
@@ -36,6 +39,8 @@ pub struct Found {
     pub plan: Plan,
     /// All that was planned.
     pub alternatives: Vec<Alternative>,
+    /// What a written schedule says and the graph does not fit.
+    pub unused: Vec<String>,
 }
 
 /// A schedule that was planned.
@@ -43,6 +48,8 @@ pub struct Found {
 pub struct Alternative {
     /// The steps of each of its pipelines: the first, and how many.
     pub pipelines: Vec<(usize, usize)>,
+    /// Positions of the nodes of each of its pipelines, in the order of the graph.
+    pub nodes: Vec<Range<usize>>,
     /// Bytes of the arena.
     pub arena_bytes: usize,
     /// Bytes of retained memory.
@@ -77,15 +84,7 @@ impl Alternative {
 pub fn search(graph: &Graph, options: &Options) -> Result<Found, Error> {
     let flow = Flow::of(graph);
     let mut tried = Tried { graph, options, kernels: Kernels::default(), list: Vec::new() };
-    match options.input {
-        Input::Whole => tried.add(&[])?,
-        Input::Rows => {
-            tried.add(&[pipeline::fed(graph, &flow).map_err(|why| refused(graph, "rows", &why))?])?
-        }
-        Input::Sliding => {
-            tried.add(&[pipeline::sliding(graph, &flow).map_err(|why| refused(graph, "sliding", &why))?])?
-        }
-    }
+    tried.add(fed(graph, &flow, options.input)?.as_slice())?;
     let fits = |found: &Candidate| found.about.fits(options);
     let enough =
         options.optimize != Optimize::Memory && options.cycles.is_none() && tried.list.iter().all(fits);
@@ -95,28 +94,33 @@ pub fn search(graph: &Graph, options: &Options) -> Result<Found, Error> {
             tried.add(&drafts)?;
         }
     }
-    tried.keep();
-    let mut alternatives: Vec<_> = tried.list.iter().map(|c| c.about.clone()).collect();
-    let mut kernels = tried.kernels;
-    let kept = tried.list.into_iter().find(|c| c.about.kept);
-    let Candidate { mut schedule, mut plan, .. } =
-        kept.ok_or_else(|| Error::internal("search", "nothing was planned"))?;
-    if options.optimize == Optimize::Memory && options.cores() == 1 {
-        (schedule, plan) = room::use_room(graph, options, &mut kernels, schedule, plan)?;
-        // It may have become smaller by chance, and takes fewer cycles.
-        let predicted = cost::predict(graph, options, &mut kernels, &schedule);
-        alternatives.iter_mut().filter(|a| a.kept).for_each(|a| {
-            (a.arena_bytes, a.predicted) = (plan.arena_bytes, predicted);
-        });
-    }
-    let plan = match options.fast_ram {
-        Some(capacity) => {
-            let most = options.ram.map_or(usize::MAX, |ram| ram.saturating_sub(plan.state_bytes));
-            with_fast(graph, &schedule, plan, capacity, most)?
+    tried.finish()
+}
+
+/// The schedule that was written for the graph, whose nodes are in its order.
+///
+/// # Errors
+/// As [`search`], and [`Error::Options`] for nodes that cannot take turns.
+pub fn follow(graph: &Graph, options: &Options, written: &Written) -> Result<Found, Error> {
+    let flow = Flow::of(graph);
+    let mut tried = Tried { graph, options, kernels: Kernels::default(), list: Vec::new() };
+    written.name_kernels(&mut tried.kernels);
+    tried.add(&written.drafts(graph, &flow, fed(graph, &flow, options.input)?)?)?;
+    let mut found = tried.finish()?;
+    found.unused = written.unused.clone();
+    found.unused.extend(written.missed(graph, options, &found.kernels));
+    Ok(found)
+}
+
+/// The pipeline that takes the input row by row, if it comes so.
+fn fed(graph: &Graph, flow: &Flow, input: Input) -> Result<Option<Draft>, Error> {
+    match input {
+        Input::Whole => Ok(None),
+        Input::Rows => pipeline::fed(graph, flow).map(Some).map_err(|why| refused(graph, "rows", &why)),
+        Input::Sliding => {
+            pipeline::sliding(graph, flow).map(Some).map_err(|why| refused(graph, "sliding", &why))
         }
-        None => plan,
-    };
-    Ok(Found { schedule, kernels, plan, alternatives })
+    }
 }
 
 /// Rows that a core computes at a time, at least, where two cores share a step whose result lies over its operand: kernels pair pixels across the ends of rows.
@@ -143,6 +147,33 @@ struct Tried<'g> {
 }
 
 impl Tried<'_> {
+    /// The one that is kept, with larger workspaces where there is room for them.
+    fn finish(mut self) -> Result<Found, Error> {
+        self.keep();
+        let (graph, options) = (self.graph, self.options);
+        let mut alternatives: Vec<_> = self.list.iter().map(|c| c.about.clone()).collect();
+        let mut kernels = self.kernels;
+        let kept = self.list.into_iter().find(|c| c.about.kept);
+        let Candidate { mut schedule, mut plan, .. } =
+            kept.ok_or_else(|| Error::internal("search", "nothing was planned"))?;
+        if options.optimize == Optimize::Memory && options.cores() == 1 {
+            (schedule, plan) = room::use_room(graph, options, &mut kernels, schedule, plan)?;
+            // It may have become smaller by chance, and takes fewer cycles.
+            let predicted = cost::predict(graph, options, &mut kernels, &schedule);
+            alternatives.iter_mut().filter(|a| a.kept).for_each(|a| {
+                (a.arena_bytes, a.predicted) = (plan.arena_bytes, predicted);
+            });
+        }
+        let plan = match options.fast_ram {
+            Some(capacity) => {
+                let most = options.ram.map_or(usize::MAX, |ram| ram.saturating_sub(plan.state_bytes));
+                with_fast(graph, &schedule, plan, capacity, most)?
+            }
+            None => plan,
+        };
+        Ok(Found { schedule, kernels, plan, alternatives, unused: Vec::new() })
+    }
+
     /// Marks the one that the options ask for.
     fn keep(&mut self) {
         let Options { optimize, ram, cycles, .. } = *self.options;
@@ -195,6 +226,7 @@ impl Tried<'_> {
         let plan = plan(self.graph, &schedule)?;
         let about = Alternative {
             pipelines: schedule.pipelines.iter().map(|p| (p.steps.start, p.steps.len())).collect(),
+            nodes: drafts.iter().map(|draft| draft.nodes.clone()).collect(),
             arena_bytes: plan.arena_bytes,
             state_bytes: plan.state_bytes,
             calls: schedule.bands().count(),

@@ -1,7 +1,9 @@
 //! Which of the schedules that were tried is kept, and what is refused.
 
 use super::*;
+use crate::ir::NodeId;
 use crate::schedule::random::{images, Random};
+use crate::schedule::StepKind;
 use crate::{compile_graph, plan, schedule};
 
 /// Widens, then narrows: whole tensors need far more than rows of them.
@@ -36,7 +38,9 @@ fn found(graph: &Graph, options: &Options) -> (Found, Alternative) {
     let kept: Vec<Alternative> = found.alternatives.iter().filter(|a| a.kept).cloned().collect();
     assert_eq!(kept.len(), 1, "{:#?}", found.alternatives);
     let predicted = cost::predict(graph, options, &mut found.kernels, &found.schedule);
-    assert_eq!(kept[0], Alternative { kept: true, ..about(predicted, &found.schedule, &found.plan) });
+    let nodes = kept[0].nodes.clone();
+    assert_eq!(nodes.len(), kept[0].pipelines.len());
+    assert_eq!(kept[0], Alternative { kept: true, nodes, ..about(predicted, &found.schedule, &found.plan) });
     (found, kept[0].clone())
 }
 
@@ -44,12 +48,28 @@ fn found(graph: &Graph, options: &Options) -> (Found, Alternative) {
 fn about(predicted: Prediction, schedule: &Schedule, plan: &Plan) -> Alternative {
     Alternative {
         pipelines: schedule.pipelines.iter().map(|p| (p.steps.start, p.steps.len())).collect(),
+        nodes: Vec::new(),
         arena_bytes: plan.arena_bytes,
         state_bytes: plan.state_bytes,
         calls: schedule.bands().count(),
         predicted,
         kept: false,
     }
+}
+
+/// The runs of nodes that hold the steps of each pipeline: all of them, or no more than views besides.
+fn drafts_of(schedule: &Schedule, graph: &Graph, said: &[Range<usize>]) -> Vec<Range<usize>> {
+    let node = |step: usize| match schedule.steps[step].kind {
+        StepKind::Compute(node) | StepKind::Absorb { node, .. } => Some(node),
+        StepKind::Copy { .. } => None,
+    };
+    for (pipeline, nodes) in schedule.pipelines.iter().zip(said) {
+        let inside: Vec<_> = pipeline.steps.clone().filter_map(node).collect();
+        assert!(inside.iter().all(|id| graph.order[nodes.clone()].contains(id)));
+        let computed = |&id: &NodeId| (0..schedule.steps.len()).any(|step| node(step) == Some(id));
+        assert!(graph.order[nodes.clone()].iter().filter(|id| computed(id)).all(|id| inside.contains(id)));
+    }
+    said.to_vec()
 }
 
 #[test]
@@ -240,7 +260,8 @@ fn all_that_is_tried_is_sound() {
             for Candidate { schedule, plan, about: said } in &tried.list {
                 let what = format!("seed {seed}, {feed:?}: {said:?}\n{graph}");
                 let predicted = cost::predict(&graph, &Options::default(), &mut Kernels::default(), schedule);
-                assert_eq!(*said, about(predicted, schedule, plan), "{what}");
+                let nodes = drafts_of(schedule, &graph, &said.nodes);
+                assert_eq!(*said, Alternative { nodes, ..about(predicted, schedule, plan) }, "{what}");
                 schedule::check(&graph, schedule).unwrap_or_else(|e| panic!("{what}: {e:#?}"));
                 plan::check(&graph, schedule, plan).unwrap_or_else(|e| panic!("{what}: {e:#?}"));
             }

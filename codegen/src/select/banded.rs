@@ -9,6 +9,7 @@ use super::*;
 use crate::ir::Layout;
 use kiln_kernel_table::Core;
 use std::any::Any;
+use std::borrow::Cow;
 use std::ops::Range;
 
 /// The channels or taps of each filter that have weights other than 0.
@@ -62,6 +63,10 @@ pub(super) fn find(asked: &Asked<'_>) -> Option<Choice> {
 struct Banded(Shape, Vec<Range<usize>>);
 
 impl kernel::Kernel for Banded {
+    fn name(&self) -> Cow<'static, str> {
+        KernelId::BandedF32.name().into()
+    }
+
     fn calls<'a>(&self, selector: &mut Selector<'a>, node: &'a Node) -> Selected {
         selector.banded(node, &self.0, &self.1)
     }

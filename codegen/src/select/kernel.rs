@@ -13,13 +13,17 @@ use crate::requant::Form;
 use crate::{Optimize, Options};
 use kiln_kernel_table::{Core, KernelId};
 use std::any::Any;
+use std::borrow::Cow;
 use std::cell::RefCell;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt::Debug;
 use std::rc::Rc;
 
 /// A kernel that was chosen for a node, in the words of its processor.
 pub(super) trait Kernel: Debug {
+    /// What written schedules call it: its name in the table, and behind a slash what tells it from others of that name.
+    fn name(&self) -> Cow<'static, str>;
+
     /// Writes the calls that compute the node.
     fn calls<'a>(&self, selector: &mut Selector<'a>, node: &'a Node) -> Selected;
 
@@ -93,6 +97,11 @@ impl Choice {
         Choice { kernel, cycles, workspace: 0, images: 1, apart: false, rows_at_once: 1, form: None }
     }
 
+    /// What written schedules call the kernel.
+    pub fn name(&self) -> Cow<'static, str> {
+        self.kernel.name()
+    }
+
     /// The workspaces of so many threads that share a step of all rows, all together, in bytes; `None` where one thread computes it.
     pub fn shared_workspaces(&self, graph: &Graph, node: &Node, cores: usize) -> Option<usize> {
         let worth = cores > 1 && self.kernel.is_worth_sharing(self, graph, node);
@@ -113,6 +122,10 @@ pub struct Kernels {
     roomy: BTreeSet<NodeId>,
     /// Convolutions whose weights may be transformed, once it is known.
     winograd: Option<BTreeSet<NodeId>>,
+    /// The names of kernels that a written schedule asks for.
+    wanted: BTreeMap<NodeId, String>,
+    /// Nodes that have no kernel of the name that is asked for.
+    missed: BTreeSet<NodeId>,
     fits: RefCell<Fits>,
 }
 
@@ -139,7 +152,35 @@ impl Kernels {
         self.chosen.retain(|(node, _), _| !self.roomy.contains(node));
     }
 
+    /// Kernels that compute nodes exactly, by name, in place of the cheapest ones. What has no kernel of that name gets the cheapest.
+    pub fn want(&mut self, wanted: BTreeMap<NodeId, String>) {
+        self.wanted = wanted;
+    }
+
+    /// The nodes that have no kernel of the name that is asked for, as far as their kernels were chosen.
+    pub fn missed(&self) -> &BTreeSet<NodeId> {
+        &self.missed
+    }
+
+    /// All kernels that compute a node exactly, whatever they take, the cheapest first and each name once.
+    pub fn offers(&self, graph: &Graph, node: NodeId, options: &Options, whole: bool) -> Vec<Choice> {
+        let winograd = whole && winograd::is_possible(graph, node);
+        offers(&Asked {
+            winograd,
+            roomy: true,
+            all: true,
+            ..Asked::new(graph, node, options, whole, &self.fits)
+        })
+    }
+
     fn choose(&mut self, graph: &Graph, node: NodeId, options: &Options, whole: bool, roomy: bool) -> Choice {
+        if let Some(name) = self.wanted.get(&node) {
+            let offers = self.offers(graph, node, options, whole);
+            match offers.into_iter().find(|choice| choice.name() == name.as_str()) {
+                Some(choice) => return choice,
+                None => self.missed.insert(node),
+            };
+        }
         let allowed = self.winograd.get_or_insert_with(|| winograd::allowed(graph, options));
         let winograd = whole && allowed.contains(&node);
         choose(&Asked { winograd, roomy, ..Asked::new(graph, node, options, whole, &self.fits) })
@@ -165,6 +206,20 @@ fn choose(asked: &Asked<'_>) -> Choice {
         Some(best) => cheaper(portable, best),
         None => portable,
     }
+}
+
+/// All kernels, the cheapest first.
+fn offers(asked: &Asked<'_>) -> Vec<Choice> {
+    let core = asked.options.target().core();
+    let mut all: Vec<Choice> = spectrum::find(asked).into_iter().chain(banded::find(asked)).collect();
+    for processor in processors(asked.options) {
+        all.extend(processor.candidates(asked, core, u64::MAX));
+    }
+    all.push(Choice::new(Rc::new(Portable), portable::cycles(asked, core)));
+    all.sort_by_key(|choice| choice.cycles);
+    let mut names = BTreeSet::new();
+    all.retain(|choice| names.insert(choice.name()));
+    all
 }
 
 /// Whether a node's first operand can be planar.
@@ -195,6 +250,8 @@ pub(super) struct Asked<'g> {
     pub(super) winograd: bool,
     /// Whether there is memory for a larger workspace than the smallest one.
     pub(super) roomy: bool,
+    /// Whether kernels are offered that a rule says are slower than others.
+    pub(super) all: bool,
     fits: &'g RefCell<Fits>,
 }
 
@@ -203,7 +260,7 @@ impl<'g> Asked<'g> {
         let node = graph.node(id);
         let packing = packing(graph, node, options);
         let roomy = options.optimize != Optimize::Memory;
-        Asked { graph, id, node, options, whole, packing, winograd: false, roomy, fits }
+        Asked { graph, id, node, options, whole, packing, winograd: false, roomy, all: false, fits }
     }
 
     /// Products of a kernel that computes pixels in tiles: what is left of a call counts as a whole tile, up to `padded` pixels. In a pipeline rows come alone.

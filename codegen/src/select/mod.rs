@@ -174,7 +174,12 @@ impl<'a> Selector<'a> {
                 self.label = format!("{} {:?}", node.op.name(), self.graph.value(node.result).label());
                 let choice = self.kernels.of(self.graph, id, self.options, !self.in_loop);
                 let cycles = Some(choice.cycles).filter(|&cycles| cycles < u64::MAX);
-                self.program.chosen.push(Chosen { step: index, cycles, form: choice.form });
+                self.program.chosen.push(Chosen {
+                    step: index,
+                    name: choice.name(),
+                    cycles,
+                    form: choice.form,
+                });
                 self.node(node, &choice)
             }
             StepKind::Absorb { node, sums } => {

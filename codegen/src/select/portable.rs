@@ -5,12 +5,17 @@ use super::{Selected, Selector, Shape};
 use crate::ir::{DType, Node, Op};
 use kiln_kernel_table::{Core, KernelId};
 use std::any::Any;
+use std::borrow::Cow;
 
 /// The portable kernels of a node, whatever its op.
 #[derive(Debug)]
 pub(super) struct Portable;
 
 impl kernel::Kernel for Portable {
+    fn name(&self) -> Cow<'static, str> {
+        "portable".into()
+    }
+
     fn calls<'a>(&self, selector: &mut Selector<'a>, node: &'a Node) -> Selected {
         selector.portable(node)
     }

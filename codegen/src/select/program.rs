@@ -5,6 +5,7 @@ use crate::ir::{Data, Type};
 use crate::requant::Form;
 use crate::schedule::{Beat, Feed};
 use kiln_kernel_table::KernelId;
+use std::borrow::Cow;
 
 /// A compiled model, ready to be written as Rust.
 #[derive(Clone, Debug)]
@@ -42,10 +43,12 @@ pub struct Program {
 }
 
 /// What was chosen for a step.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Chosen {
     /// Index of the step.
     pub step: usize,
+    /// What written schedules call its kernel.
+    pub name: Cow<'static, str>,
     /// Predicted cycles for a whole input; `None` where nothing is known of the kernel.
     pub cycles: Option<u64>,
     /// The cheap form of requantisation, of kernels that have this kind.

@@ -6,6 +6,7 @@ use super::*;
 use crate::ir::Layout;
 use crate::waves::{radices, Waves};
 use std::any::Any;
+use std::borrow::Cow;
 use std::f64::consts::TAU;
 
 /// Where each of `n` complex numbers comes before the first butterflies: decimation in time.
@@ -79,6 +80,10 @@ fn rows(shape: Shape) -> Shape {
 struct Spectrum(Shape, Waves);
 
 impl kernel::Kernel for Spectrum {
+    fn name(&self) -> Cow<'static, str> {
+        KernelId::SpectrumF32.name().into()
+    }
+
     fn calls<'a>(&self, selector: &mut Selector<'a>, node: &'a Node) -> Selected {
         selector.spectrum(node, &self.0, &self.1)
     }

@@ -50,6 +50,12 @@ pub(super) fn allowed(graph: &Graph, options: &Options) -> BTreeSet<NodeId> {
     found.into_iter().filter_map(fits).collect()
 }
 
+/// Whether the kernels compute a node, whatever flash there is.
+pub(super) fn is_possible(graph: &Graph, node: NodeId) -> bool {
+    let node = graph.node(node);
+    Shape::of(graph, node).is_some_and(|shape| takes(graph, node, &shape))
+}
+
 /// Whether the kernels compute a convolution.
 fn takes(graph: &Graph, node: &crate::ir::Node, shape: &Shape) -> bool {
     let steps = (shape.k_h, shape.k_w, shape.stride_h, shape.stride_w, shape.dilation_h, shape.dilation_w);

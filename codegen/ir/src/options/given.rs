@@ -32,6 +32,7 @@ impl Options {
             target,
             cores,
             events,
+            schedule,
             trace: _,
         } = self;
         let choices = [
@@ -57,6 +58,7 @@ impl Options {
             ("features", features.clone()),
             ("target", target.map(|target| target.name().into())),
             ("cores", cores.map(|cores| cores.to_string())),
+            ("schedule", schedule.as_ref().map(|file| file.path.clone())),
         ];
         let mut given: Vec<(&'static str, String)> =
             choices.map(|(option, value, _)| (option, value.to_owned())).collect();
@@ -104,7 +106,7 @@ mod tests {
     use super::*;
 
     /// A value of each option that is not its default, as it is written back.
-    const VALUES: [(&str, &str); 23] = [
+    const VALUES: [(&str, &str); 24] = [
         ("name", "Kws"),
         ("optimize", "size"),
         ("flash", "64K"),
@@ -128,6 +130,7 @@ mod tests {
         ("target", "cortex-m4"),
         ("cores", "2"),
         ("events", "layers"),
+        ("schedule", "models/kws.schedule"),
     ];
 
     #[test]

@@ -209,6 +209,15 @@ impl<const N: usize> From<(&str, [usize; N])> for InputShape {
     }
 }
 
+/// A file with a written schedule.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ScheduleFile {
+    /// Its path: in a firmware crate relative to the crate's folder, on the command line to the current one.
+    pub path: String,
+    /// What is in it. The doors of the compiler read it: `None` before.
+    pub text: Option<String>,
+}
+
 /// An output that becomes a state, and the input that it feeds in the next inference.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StatePair {
@@ -282,13 +291,15 @@ pub struct Options {
     pub cores: Option<usize>,
     /// What the model reports while it runs.
     pub events: Events,
+    /// A schedule that was written by a person or by `cargo kiln tune`: the order of steps, which of them take turns, and their kernels.
+    pub schedule: Option<ScheduleFile>,
     /// Emits a call of `kiln::trace` before every step, for measurements.
     pub trace: bool,
 }
 
 impl Options {
     /// Every option that a user sets by name.
-    pub const NAMES: [&'static str; 23] = [
+    pub const NAMES: [&'static str; 24] = [
         "name",
         "optimize",
         "flash",
@@ -312,6 +323,7 @@ impl Options {
         "target",
         "cores",
         "events",
+        "schedule",
     ];
 
     /// The processor to compile for.
@@ -440,6 +452,7 @@ impl Options {
             "target" => self.target = Some(parse_target(value)?),
             "cores" => self.cores = Some(parse_cores(value)?),
             "events" => self.events = value.parse()?,
+            "schedule" => self.schedule = Some(ScheduleFile { path: value.into(), text: None }),
             _ => {
                 return Err(Error::Options(Problem {
                     place: String::new(),

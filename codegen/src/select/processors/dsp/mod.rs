@@ -22,6 +22,7 @@ use crate::Optimize;
 use kiln_kernel_table::Core;
 use pack::Tiling;
 use std::any::Any;
+use std::borrow::Cow;
 
 /// The processor.
 pub(super) struct Dsp;
@@ -100,7 +101,9 @@ fn layers(asked: &Asked<'_>) -> Vec<Kernel> {
             one(asked.proof(Gains::None).map(|proof| Kernel::DepthwisePlanar(shape, proof)))
         }
         (_, Some(shape)) if planar::by_fours(graph, node, &shape) => {
-            one(asked.proof(Gains::None).map(|proof| depthwise(asked, shape, proof)))
+            let Some(proof) = asked.proof(Gains::None) else { return Vec::new() };
+            let general = asked.all.then(|| Kernel::Depthwise(shape, proof.clone()));
+            [depthwise(asked, shape, proof)].into_iter().chain(general).collect()
         }
         (Op::Dense { .. }, _) if packs(asked) => {
             let (k, n) = (graph.ty(node.operands[0]).shape.last(), graph.ty(node.result).shape.last());
@@ -117,9 +120,10 @@ fn layers(asked: &Asked<'_>) -> Vec<Kernel> {
                 let tilings = single::tilings(asked, shape.out_c, taps, dense);
                 tilings.into_iter().map(|(tiling, proof)| Kernel::Column(shape, tiling, proof)).collect()
             } else if tiles(&shape) {
-                let pixels = window_pixels(&shape, asked.options);
-                let tiled = asked.proof(Gains::Alternating).map(|proof| Kernel::Tiled(shape, pixels, proof));
-                tiled.into_iter().chain(conv::winograd(asked, shape)).collect()
+                let proof = asked.proof(Gains::Alternating);
+                let tiled = |pixels| proof.clone().map(|proof| Kernel::Tiled(shape, pixels, proof));
+                let tiled = windows(&shape, asked).into_iter().filter_map(tiled);
+                tiled.chain(conv::winograd(asked, shape)).collect()
             } else {
                 Vec::new()
             }
@@ -134,6 +138,17 @@ fn depthwise(asked: &Asked<'_>, shape: Sizes, proof: Proof) -> Kernel {
         Some(axis) => Kernel::Temporal(shape, axis, proof),
         None => Kernel::Depthwise(shape, proof),
     }
+}
+
+/// How many pixels the window of a convolution in tiles may cover: what the rule says, and other numbers where all kernels are asked for.
+fn windows(shape: &Sizes, asked: &Asked<'_>) -> Vec<usize> {
+    let by_rule = window_pixels(shape, asked.options);
+    let most = shape.out_w.next_multiple_of(2).max(2);
+    let others = [2, 4, 8, 16, most].into_iter().filter(|&pixels| asked.all && pixels <= most);
+    let fits = |pixels: usize| 4 * shape.window_words(pixels) <= LARGEST_WINDOW;
+    let mut all: Vec<usize> = others.filter(|&pixels| fits(pixels) && pixels != by_rule).collect();
+    all.dedup();
+    [vec![by_rule], all].concat()
 }
 
 /// A kernel with what follows from it.
@@ -167,6 +182,27 @@ impl Kernel {
         }
     }
 
+    /// The kernel in the table, of those for different sizes or without a cheap form the first.
+    fn id(&self) -> KernelId {
+        match self {
+            Kernel::Tiled(..) => KernelId::Conv2dI8Dsp,
+            Kernel::Winograd(..) => KernelId::Conv2dI8DspWinograd,
+            Kernel::Column(_, tiling, _) | Kernel::Dense(tiling, _) => match tiling {
+                Tiling::Quads => KernelId::DenseI8Dsp,
+                Tiling::Eights(_) => KernelId::DenseI8DspEights,
+                Tiling::Dots => KernelId::DenseI8DspDot,
+            },
+            Kernel::DepthwisePlanar(..) => KernelId::Depthwise2dI8DspPlanar,
+            Kernel::Depthwise(..) => KernelId::Depthwise2dI8Dsp,
+            Kernel::Temporal(..) => KernelId::Depthwise1dI8Dsp,
+            Kernel::DenseWide(_) => KernelId::DenseI8I16Dsp,
+            Kernel::Add(_) => KernelId::AddI8Dsp,
+            Kernel::MaxPool(_) => KernelId::MaxPool2dI8Dsp,
+            Kernel::Means(_) => KernelId::MeanPool2dI8Dsp,
+            Kernel::Quantize(_) => KernelId::QuantizeF32I8Dsp,
+        }
+    }
+
     /// Predicted cycles. Kernels of `optimize = "size"` count as the ones that they stand for; so do those that need no cheap form.
     fn cycles(&self, asked: &Asked<'_>, core: Core) -> u64 {
         let results = asked.graph.ty(asked.node.result).shape.numel();
@@ -175,37 +211,31 @@ impl Kernel {
             (all / filters.max(1)).saturating_mul(filters.next_multiple_of(at_once))
         };
         let filters = asked.graph.ty(asked.node.result).shape.last();
-        let (id, products) = match self {
+        let products = match self {
             Kernel::Tiled(shape, ..) => {
                 let products = products(shape.out_c, 4);
-                let pixels = (shape.out_h, shape.out_w);
-                (KernelId::Conv2dI8Dsp, asked.in_tiles_for_speed(products, pixels, |n| n.next_multiple_of(2)))
+                asked.in_tiles_for_speed(products, (shape.out_h, shape.out_w), |n| n.next_multiple_of(2))
             }
-            Kernel::Winograd(shape, _) => {
-                (KernelId::Conv2dI8DspWinograd, winograd::products(shape, conv::TILES, conv::TRANSFORMATION))
-            }
-            Kernel::Column(_, tiling, _) | Kernel::Dense(tiling, _) => (
-                match tiling {
-                    Tiling::Quads => KernelId::DenseI8Dsp,
-                    Tiling::Eights(_) => KernelId::DenseI8DspEights,
-                    Tiling::Dots => KernelId::DenseI8DspDot,
-                },
-                products(filters, if *tiling == Tiling::Dots { 1 } else { 4 }),
-            ),
-            Kernel::DepthwisePlanar(shape, _) => (KernelId::Depthwise2dI8DspPlanar, products(shape.out_c, 1)),
-            Kernel::Depthwise(shape, _) => (KernelId::Depthwise2dI8Dsp, products(shape.out_c, 4)),
-            Kernel::Temporal(shape, ..) => (KernelId::Depthwise1dI8Dsp, products(shape.out_c, 4)),
-            Kernel::DenseWide(_) => (KernelId::DenseI8I16Dsp, products(filters, 1)),
-            Kernel::Add(_) => (KernelId::AddI8Dsp, 0),
-            Kernel::MaxPool(_) => (KernelId::MaxPool2dI8Dsp, 0),
-            Kernel::Means(_) => (KernelId::MeanPool2dI8Dsp, 0),
-            Kernel::Quantize(_) => (KernelId::QuantizeF32I8Dsp, 0),
+            Kernel::Winograd(shape, _) => winograd::products(shape, conv::TILES, conv::TRANSFORMATION),
+            Kernel::Column(_, Tiling::Dots, _) | Kernel::Dense(Tiling::Dots, _) => products(filters, 1),
+            Kernel::Column(..) | Kernel::Dense(..) => products(filters, 4),
+            Kernel::DepthwisePlanar(shape, _) => products(shape.out_c, 1),
+            Kernel::Depthwise(shape, _) | Kernel::Temporal(shape, ..) => products(shape.out_c, 4),
+            Kernel::DenseWide(_) => products(filters, 1),
+            Kernel::Add(_) | Kernel::MaxPool(_) | Kernel::Means(_) | Kernel::Quantize(_) => 0,
         };
-        kernel::cycles(id, core, products, results).unwrap_or(u64::MAX)
+        kernel::cycles(self.id(), core, products, results).unwrap_or(u64::MAX)
     }
 }
 
 impl kernel::Kernel for Kernel {
+    fn name(&self) -> Cow<'static, str> {
+        match self {
+            Kernel::Tiled(_, pixels, _) => format!("{}/{pixels}", self.id().name()).into(),
+            _ => self.id().name().into(),
+        }
+    }
+
     fn calls<'a>(&self, selector: &mut Selector<'a>, node: &'a Node) -> Selected {
         if selector.compact() {
             match self {
@@ -316,6 +346,8 @@ fn window_pixels(shape: &Sizes, options: &Options) -> usize {
 
 /// Bytes of a window, if two pixels do not need more.
 const SPEEDY_WINDOW: usize = 4096;
+/// Bytes of the largest one that a written schedule can ask for.
+const LARGEST_WINDOW: usize = 16384;
 const THRIFTY_WINDOW: usize = 640;
 
 /// Whether the filters of a layer with results of 8 bits can be packed in pairs: `a + 256·b` of two 8-bit weights has to fit 16 bits, and the sums of

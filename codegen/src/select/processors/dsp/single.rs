@@ -18,15 +18,16 @@ pub(super) fn tilings(asked: &Asked<'_>, filters: usize, taps: usize, dense: boo
         Some((tiling, proof))
     };
     let few = dense && filters <= FEW_FILTERS;
-    if let Some(dots) = few.then(|| fitted(Tiling::Dots)).flatten() {
+    if let Some(dots) = (few && !asked.all).then(|| fitted(Tiling::Dots)).flatten() {
         return vec![dots];
     }
     let (eights, left) = ((filters + 3) / 8, filters % 8);
     let no_quad = left == 0 || left > 4;
     let worth_eights = filters * taps >= MANY_WEIGHTS && (no_quad || filters >= MANY_FILTERS);
-    let eights = worth_eights.then(|| fitted(Tiling::Eights(eights))).flatten();
+    let eights = (worth_eights || asked.all && eights > 0).then(|| fitted(Tiling::Eights(eights))).flatten();
     let quads = asked.proof(Tiling::Quads.gains()).map(|proof| (Tiling::Quads, proof));
-    quads.into_iter().chain(eights).collect()
+    let dots = (asked.all && dense).then(|| fitted(Tiling::Dots)).flatten();
+    quads.into_iter().chain(eights).chain(dots).collect()
 }
 
 impl<'a> Selector<'a> {

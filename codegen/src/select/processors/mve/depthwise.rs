@@ -35,11 +35,11 @@ const LEAST_PIXELS: usize = 3;
 const MOST_WINDOW: usize = 1 << 12;
 
 impl Way {
-    /// The better way for a convolution; `None` where there is none.
-    pub(super) fn of(shape: &Sizes, asked: &Asked<'_>) -> Option<Way> {
+    /// The ways for a convolution.
+    pub(super) fn all(shape: &Sizes, asked: &Asked<'_>) -> Vec<Way> {
         let depthwise = shape.groups > 1 && shape.groups == shape.in_c && shape.out_c == shape.in_c;
         if !depthwise {
-            return None;
+            return Vec::new();
         }
         let by_rows = (shape.dilation_w == 1 || shape.k_w == 1).then_some(Way {
             columns: false,
@@ -57,8 +57,15 @@ impl Way {
             stride: shape.stride_h,
             pixels: shape.out_h,
         });
-        let ways = by_rows.into_iter().chain(by_columns).filter(Way::has_kernel);
-        ways.min_by_key(|way| way.cycles(shape))
+        by_rows.into_iter().chain(by_columns).filter(Way::has_kernel).collect()
+    }
+
+    /// The kernel in the table.
+    pub(super) fn id(&self) -> KernelId {
+        match self.columns {
+            true => KernelId::Depthwise2dI8MveColumns,
+            false => KernelId::Depthwise2dI8Mve,
+        }
     }
 
     /// Predicted cycles. Tiles of eight pixels, lines that are copied, and what a line costs besides: measured on an image of 25 × 5 pixels.
@@ -182,17 +189,13 @@ impl<'a> Selector<'a> {
         let before = (way.together() - 1) * way.step();
         let words = pack::channels(fitted, &way.order(shape), before);
         let weights = self.constant_arg("WEIGHTS", Data::from_i32(&words), Element::I32);
-        let kernel = match way.columns {
-            true => KernelId::Depthwise2dI8MveColumns,
-            false => KernelId::Depthwise2dI8Mve,
-        };
         let sizes = [way.lines, way.along, way.stride].map(Generic::Size);
         let generics = [sizes, fitted.generics()].concat();
         let (pad, work) = (Arg::Int(self.ty(x).zero_point().into()), self.workspace()?);
         let (x, y) = (self.rows(x)?, self.rows(y)?);
         let images = Images { x, y, count: shape.images, out_h: shape.out_h };
         let conv = Arg::Struct(self.conv_params(shape));
-        self.call_on(images, kernel, &generics, &[conv], &[weights, pad, work], &[]);
+        self.call_on(images, way.id(), &generics, &[conv], &[weights, pad, work], &[]);
         Ok(())
     }
 }

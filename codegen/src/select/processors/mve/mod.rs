@@ -21,6 +21,7 @@ use end::Fitted;
 use kiln_kernel_table::Core;
 pub(in crate::select) use pack::{gates, in_fours};
 use std::any::Any;
+use std::borrow::Cow;
 use wide::Wide;
 
 /// The processor.
@@ -90,16 +91,18 @@ fn layers(asked: &Asked<'_>) -> Vec<Kernel> {
         (Op::Conv2d { groups: 1, .. }, Some(shape)) => {
             let shape = if asked.whole { shape.as_row() } else { shape }.as_column();
             let dilated = shape.dilation_w > 1 && shape.k_w > 1;
-            let pixels = (!is_direct(&shape)).then(|| window_pixels(&shape, asked.options.optimize));
-            one(Fitted::of(asked).filter(|_| !dilated).map(|fitted| Kernel::Tiled(shape, pixels, fitted)))
+            let Some(fitted) = Fitted::of(asked).filter(|_| !dilated) else { return Vec::new() };
+            let tiled = |pixels| Kernel::Tiled(shape, pixels, fitted.clone());
+            windows(&shape, asked).into_iter().map(tiled).collect()
         }
         (Op::Conv2d { .. }, Some(shape)) => {
             let Some(fitted) = Fitted::of(asked) else { return Vec::new() };
-            let way = Way::of(&shape, asked).map(|way| Kernel::Depthwise(shape, way, fitted.clone()));
+            let way = |way| Kernel::Depthwise(shape, way, fitted.clone());
+            let ways: Vec<Kernel> = Way::all(&shape, asked).into_iter().map(way).collect();
             let row = if asked.whole { shape.as_row() } else { shape };
             let fits = depthwise::by_channels(&row);
             let channels = fits.then_some(Kernel::Channels(row, fitted));
-            way.into_iter().chain(channels).collect()
+            ways.into_iter().chain(channels).collect()
         }
         _ => Vec::new(),
     }
@@ -122,6 +125,17 @@ fn is_direct(shape: &Sizes) -> bool {
         && inside(shape.out_h, shape.stride_h, shape.in_h)
 }
 
+/// For how many pixels of the result there may be a work space: what the rule says, and other numbers where all kernels are asked for.
+fn windows(shape: &Sizes, asked: &Asked<'_>) -> Vec<Option<usize>> {
+    let by_rule = (!is_direct(shape)).then(|| window_pixels(shape, asked.options.optimize));
+    let most = shape.out_w;
+    let others = [2, 4, 8, 16, most].into_iter().filter(|&pixels| asked.all && pixels <= most);
+    let fits = |pixels: usize| window_bytes(shape, pixels) <= LARGEST_WINDOW;
+    let mut all: Vec<usize> = others.filter(|&pixels| fits(pixels) && Some(pixels) != by_rule).collect();
+    all.dedup();
+    [by_rule].into_iter().chain(all.into_iter().map(Some)).collect()
+}
+
 /// How many pixels of the result the work space is for. What neighbours have in common is copied once if they are in it together.
 fn window_pixels(shape: &Sizes, optimize: Optimize) -> usize {
     let bytes = match optimize {
@@ -139,6 +153,8 @@ fn window_bytes(shape: &Sizes, pixels: usize) -> usize {
     (columns * shape.k_h * shape.in_c).next_multiple_of(4)
 }
 
+/// Bytes of the largest window that a written schedule can ask for.
+const LARGEST_WINDOW: usize = 16384;
 /// Bytes of a window, if two pixels do not need more.
 const SPEEDY_WINDOW: usize = 4096;
 const THRIFTY_WINDOW: usize = 640;
@@ -194,6 +210,25 @@ impl Kernel {
 }
 
 impl kernel::Kernel for Kernel {
+    fn name(&self) -> Cow<'static, str> {
+        let id = match self {
+            Kernel::Tiled(_, Some(pixels), _) => {
+                return format!("{}/{pixels}", KernelId::Conv2dI8Mve.name()).into()
+            }
+            Kernel::Tiled(_, None, _) => KernelId::Conv2dI8MvePoints,
+            Kernel::Depthwise(_, way, _) => way.id(),
+            Kernel::Channels(..) => KernelId::Depthwise2dI8MveChannels,
+            Kernel::Dense(_) => KernelId::DenseI8Mve,
+            Kernel::DenseWide(_) => KernelId::DenseI8I16Mve,
+            Kernel::Wide(wide) => wide.id(),
+            Kernel::Add(_) => KernelId::AddI8Mve,
+            Kernel::Means(_) => KernelId::MeanPool2dI8Mve,
+            Kernel::MaxPool(_) => KernelId::MaxPool2dI8Mve,
+            Kernel::Quantize(..) => KernelId::QuantizeF32I8Mve,
+        };
+        id.name().into()
+    }
+
     fn calls<'a>(&self, selector: &mut Selector<'a>, node: &'a Node) -> Selected {
         match self {
             Kernel::Tiled(shape, pixels, fitted) => selector.tiled_mve(node, shape, pixels.is_some(), fitted),

@@ -116,7 +116,8 @@ impl Wide {
         }
     }
 
-    fn kernel(&self) -> KernelId {
+    /// The kernel in the table.
+    pub(super) fn id(&self) -> KernelId {
         match (&self.way, self.form) {
             (Way::Windows(..), Form::Long) => KernelId::Conv2dI16MveLong,
             (Way::Windows(..), _) => KernelId::Conv2dI16Mve,
@@ -134,7 +135,7 @@ impl Wide {
         let taps = if matches!(self.way, Way::Channels(_)) { taps } else { taps.next_multiple_of(LANES) };
         let filters_at_once = results / filters.max(1) * filters.next_multiple_of(LANES);
         let products = filters_at_once.saturating_mul(taps);
-        kernel::cycles(self.kernel(), core, products, results).unwrap_or(u64::MAX)
+        kernel::cycles(self.id(), core, products, results).unwrap_or(u64::MAX)
     }
 
     fn taps(&self) -> usize {
@@ -285,7 +286,7 @@ impl<'a> Selector<'a> {
         let shape = match &layer.way {
             Way::Rows => {
                 let [x, y, band] = self.matrix_rows(node)?;
-                self.call_generic(layer.kernel(), generics, [vec![x], between, vec![y, band]].concat());
+                self.call_generic(layer.id(), generics, [vec![x], between, vec![y, band]].concat());
                 return Ok(());
             }
             Way::Points(shape) => shape,
@@ -298,7 +299,7 @@ impl<'a> Selector<'a> {
         let y = self.image_rows(y, shape.images, shape.out_h)?;
         let images = Images { x, y, count: shape.images, out_h: shape.out_h };
         let conv = Arg::Struct(self.conv_params(shape));
-        self.call_on(images, layer.kernel(), &generics, &[conv], &between, &[]);
+        self.call_on(images, layer.id(), &generics, &[conv], &between, &[]);
         Ok(())
     }
 }

@@ -14,6 +14,7 @@ use crate::select::*;
 use crate::Optimize;
 use kiln_kernel_table::Core;
 use std::any::Any;
+use std::borrow::Cow;
 
 /// The processor.
 pub(super) struct Rv32;
@@ -135,6 +136,10 @@ fn ways(asked: &Asked<'_>) -> Vec<Way> {
         (Op::Dense { .. }, _) => {
             let rows = if asked.whole { result.numel() / result.last().max(1) } else { 1 };
             match rows {
+                _ if asked.all && out_c >= 2 => {
+                    let singles = (rows == 1).then_some(Way::Singles);
+                    [Tile::Two, Tile::Four].map(Way::Dense).into_iter().chain(singles).collect()
+                }
                 1 if out_c < 2 || may_be_singles(asked) => vec![Way::Singles],
                 _ if out_c >= 2 => vec![Way::Dense(Tile::of(asked, rows, false))],
                 _ => Vec::new(),
@@ -142,15 +147,21 @@ fn ways(asked: &Asked<'_>) -> Vec<Way> {
         }
         (Op::Conv2d { groups: 1, .. }, Some(shape)) if out_c >= 2 => {
             let rows = if asked.whole { shape.out_h } else { 1 };
-            if rows == 1 && asked.options.optimize != Optimize::Size && pack::is_row(&shape) {
-                return vec![Way::Row(shape)];
-            }
-            if asked.whole && asked.options.optimize != Optimize::Size && pack::is_image(&shape) {
-                return vec![Way::Image(shape)];
-            }
-            let winograd = asked.winograd.then_some(Way::Winograd(shape));
-            let tile = Tile::of(asked, rows * shape.out_w, true);
-            [Way::Tiles(shape, tile)].into_iter().chain(winograd).collect()
+            let is_small = asked.options.optimize == Optimize::Size;
+            let single = match rows {
+                _ if is_small => None,
+                1 if pack::is_row(&shape) => Some(Way::Row(shape)),
+                _ => (asked.whole && pack::is_image(&shape)).then_some(Way::Image(shape)),
+            };
+            let tiles = match single {
+                _ if asked.all => vec![Tile::Two, Tile::Four, Tile::Mixed],
+                Some(_) => Vec::new(),
+                None => vec![Tile::of(asked, rows * shape.out_w, true)],
+            };
+            let winograd =
+                (asked.winograd && (asked.all || single.is_none())).then_some(Way::Winograd(shape));
+            let tiles = tiles.into_iter().map(|tile| Way::Tiles(shape, tile));
+            single.into_iter().chain(tiles).chain(winograd).collect()
         }
         (Op::Conv2d { groups, .. }, Some(shape))
             if *groups == shape.in_c && *groups == out_c && *groups > 1 =>
@@ -287,6 +298,10 @@ impl Way {
 }
 
 impl kernel::Kernel for Kernel {
+    fn name(&self) -> Cow<'static, str> {
+        self.id.name().into()
+    }
+
     fn calls<'a>(&self, selector: &mut Selector<'a>, node: &'a Node) -> Selected {
         let Kernel { way, id, proven } = self;
         let layer = &proven.layer;
@@ -323,6 +338,10 @@ impl kernel::Kernel for Kernel {
 }
 
 impl kernel::Kernel for Sum {
+    fn name(&self) -> Cow<'static, str> {
+        KernelId::AddI8Rv32.name().into()
+    }
+
     fn calls<'a>(&self, selector: &mut Selector<'a>, node: &'a Node) -> Selected {
         selector.sum(node, KernelId::AddI8Rv32, &self.0, false)
     }
@@ -333,6 +352,10 @@ impl kernel::Kernel for Sum {
 }
 
 impl kernel::Kernel for Wide {
+    fn name(&self) -> Cow<'static, str> {
+        KernelId::DenseI8I16Rv32Singles.name().into()
+    }
+
     fn calls<'a>(&self, selector: &mut Selector<'a>, node: &'a Node) -> Selected {
         selector.wide_rows(node, &self.0)
     }

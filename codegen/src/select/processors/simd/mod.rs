@@ -20,6 +20,7 @@ use integers::Vectors;
 use kiln_kernel_table::Core;
 use pack::Layer;
 use std::any::Any;
+use std::borrow::Cow;
 
 /// The processor.
 pub(super) struct Simd;
@@ -78,23 +79,33 @@ impl Kernel {
         }
     }
 
-    /// Predicted cycles.
-    fn cycles(&self, asked: &Asked<'_>, core: Core) -> Option<u64> {
-        let id = match self {
+    /// The kernel in the table, of those that do the same the first.
+    fn id(&self) -> KernelId {
+        match self {
             Kernel::Integers(Vectors::Conv(_), _) => KernelId::Conv2dI8Simd,
             Kernel::Integers(Vectors::Depthwise(_), _) => KernelId::Depthwise2dI8Simd,
             Kernel::Integers(Vectors::Dense(_), _) => KernelId::DenseI8Simd,
             Kernel::Floats(Floats::Conv(_)) => KernelId::Conv2dF32Simd,
             Kernel::Floats(Floats::Depthwise(_)) => KernelId::Depthwise2dF32Simd,
             Kernel::Floats(Floats::Dense(..)) => KernelId::DenseF32Simd,
-            Kernel::Floats(Floats::MatMul(..)) | Kernel::Add(_) | Kernel::Means(_) => return None,
-        };
+            Kernel::Floats(Floats::MatMul(..)) => KernelId::MatmulF32Simd,
+            Kernel::Add(_) => KernelId::AddI8Simd,
+            Kernel::Means(_) => KernelId::MeanPool2dI8Simd,
+        }
+    }
+
+    /// Predicted cycles.
+    fn cycles(&self, asked: &Asked<'_>, core: Core) -> Option<u64> {
         let products = kiln_ir::macs(asked.graph, asked.node) as usize;
-        kernel::cycles(id, core, products, asked.graph.ty(asked.node.result).shape.numel())
+        kernel::cycles(self.id(), core, products, asked.graph.ty(asked.node.result).shape.numel())
     }
 }
 
 impl kernel::Kernel for Kernel {
+    fn name(&self) -> Cow<'static, str> {
+        self.id().name().into()
+    }
+
     fn calls<'a>(&self, selector: &mut Selector<'a>, node: &'a Node) -> Selected {
         let (kernel, layer) = match self {
             Kernel::Integers(kernel, layer) => (kernel, layer),

@@ -14,6 +14,7 @@ use crate::select::*;
 use kiln_kernel_table::Core;
 use pack::Filters;
 use std::any::Any;
+use std::borrow::Cow;
 
 /// The processor.
 pub(super) struct V6m;
@@ -126,6 +127,16 @@ impl Proven {
 }
 
 impl Way {
+    fn id(self) -> KernelId {
+        match self {
+            Way::Conv(_, Pixels::Pairs) => KernelId::Conv2dI8V6mPairs,
+            Way::Conv(_, Pixels::Singles) => KernelId::Conv2dI8V6mSingles,
+            Way::Dense(Pixels::Pairs) => KernelId::DenseI8V6mPairs,
+            Way::Dense(Pixels::Singles) => KernelId::DenseI8V6mSingles,
+            Way::Depthwise(_) => KernelId::Depthwise2dI8V6m,
+        }
+    }
+
     /// The kernel, and the products that it computes.
     fn work(self, asked: &Asked<'_>) -> (KernelId, usize) {
         let result = &asked.graph.ty(asked.node.result).shape;
@@ -133,21 +144,24 @@ impl Way {
         // Where a long filter's result lies over its operand, rows come alone, too. That is not counted.
         let in_pairs =
             |rows: usize, pixels: usize| asked.in_tiles(products, (rows, pixels), |n| n.next_multiple_of(2));
-        match self {
-            Way::Conv(shape, Pixels::Pairs) => {
-                (KernelId::Conv2dI8V6mPairs, in_pairs(shape.out_h, shape.out_w))
-            }
-            Way::Conv(_, Pixels::Singles) => (KernelId::Conv2dI8V6mSingles, products),
-            Way::Dense(Pixels::Pairs) => {
-                (KernelId::DenseI8V6mPairs, in_pairs(result.numel() / result.last().max(1), 1))
-            }
-            Way::Dense(Pixels::Singles) => (KernelId::DenseI8V6mSingles, products),
-            Way::Depthwise(_) => (KernelId::Depthwise2dI8V6m, products),
-        }
+        let products = match self {
+            Way::Conv(shape, Pixels::Pairs) => in_pairs(shape.out_h, shape.out_w),
+            Way::Dense(Pixels::Pairs) => in_pairs(result.numel() / result.last().max(1), 1),
+            Way::Conv(_, Pixels::Singles) | Way::Dense(Pixels::Singles) | Way::Depthwise(_) => products,
+        };
+        (self.id(), products)
     }
 }
 
 impl kernel::Kernel for Kernel {
+    fn name(&self) -> Cow<'static, str> {
+        let id = match self {
+            Kernel::Layer(way, _) => way.id(),
+            Kernel::Add(_) => KernelId::AddI8V6m,
+        };
+        id.name().into()
+    }
+
     fn calls<'a>(&self, selector: &mut Selector<'a>, node: &'a Node) -> Selected {
         match self {
             Kernel::Layer(Way::Conv(shape, pixels), proven) => {
