@@ -2,7 +2,19 @@
 
 use cargo_kiln::bench::bench;
 use kiln_codegen::Options;
-use kiln_host_tests::corpus_folder;
+use kiln_host_tests::{corpus_folder, sweeps};
+
+/// Models of int8. The first ones are measured in each run, all in sweeps.
+const MODELS: [&str; 8] = [
+    "mlperf_kws_int8",
+    "mlperf_vww_int8",
+    "mlperf_ad_int8",
+    "mlperf_ic_int8",
+    "mlperf_strww_int8",
+    "tflm_person_detect_int8",
+    "mobilenet_v2_035_160_int8",
+    "kws_cnn_s_int8",
+];
 
 /// Of a step and of a model: predicted cycles over measured ones.
 const STEP: std::ops::RangeInclusive<f64> = 0.4..=2.0;
@@ -17,8 +29,9 @@ fn predictions_are_near_what_is_measured() {
         println!("KILN_CORPUS is not set: predicted cycles are not compared");
         return;
     };
-    for model in ["mlperf_kws_int8", "mlperf_vww_int8", "mlperf_ad_int8"] {
-        for board in ["qemu-cortex-m4", "qemu-cortex-m0", "qemu-cortex-m55"] {
+    let models: &[&str] = if sweeps() { &MODELS } else { &MODELS[..3] };
+    for model in models {
+        for board in ["qemu-cortex-m4", "qemu-cortex-m0", "qemu-cortex-m55", "qemu-rv32imc"] {
             let path = folder.join("tflite").join(model).with_extension("tflite");
             let report = bench(&path, &Options::default(), board, true).unwrap();
             let program = &report.compiled().program;

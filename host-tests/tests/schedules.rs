@@ -12,7 +12,7 @@ use kiln_codegen::search::written::{replaced, Key};
 use kiln_codegen::{
     compile_graph, import, read_file, Compiled, Error, Input, Optimize, Options, ScheduleFile, Target,
 };
-use kiln_host_tests::{corpus, networks, own_models, sweeps, Model};
+use kiln_host_tests::{corpus, own_models, sweeps, Model};
 use std::collections::BTreeMap;
 
 /// Processors with kernels of their own.
@@ -49,9 +49,15 @@ fn assert_reads_back(model: &Model, options: &Options) -> Option<Compiled> {
 #[test]
 fn what_is_decided_is_read_as_it_is_written() {
     let mut models: Vec<Model> = own_models();
-    match sweeps() {
-        true => models.extend(corpus()),
-        false => models.extend(networks()),
+    if sweeps() {
+        models.extend(corpus());
+    } else {
+        // Models of a single operator are many, and much the same here.
+        let mut count = 0;
+        models.retain(|model| {
+            count += usize::from(model.name.starts_with("op_"));
+            !model.name.starts_with("op_") && !model.name.starts_with("computed_") || count % 16 == 1
+        });
     }
     let mut count = 0;
     for model in &models {

@@ -129,6 +129,19 @@ pub enum Arithmetic {
     Table,
 }
 
+/// What a kernel computes, as far as its cycles depend on it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Work {
+    /// Products of an operand and a weight, with those that fill up tiles.
+    pub products: usize,
+    /// Elements of the result.
+    pub results: usize,
+    /// Elements of windows: for each pixel of the result as many as a filter has weights. 0 where there are no filters.
+    pub taps: usize,
+    /// Lines of windows: for each pixel of the result as many as a filter is high. With one filter for each channel, lines of channels of the result. 0 where there are no filters.
+    pub lines: usize,
+}
+
 /// What a kernel takes on a core, in thousandths of a cycle. `cargo kiln bench --per-layer` measures it; `host-tests/tests/predictions.rs` holds these to the measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cycles {
@@ -138,14 +151,26 @@ pub struct Cycles {
     pub result: u32,
     /// For a call, besides, in cycles.
     pub call: u32,
+    /// For each element of a window, besides: where windows are copied, or filters are few.
+    pub tap: u32,
+    /// For each line, besides.
+    pub line: u32,
 }
 
 impl Cycles {
-    /// Cycles of one call with so many products and elements of the result.
-    pub const fn of(self, products: usize, results: usize) -> u64 {
-        let products = (products as u64).saturating_mul(self.product as u64);
-        let results = (results as u64).saturating_mul(self.result as u64);
-        products.saturating_add(results) / 1000 + self.call as u64
+    /// Cycles of one call that computes so much.
+    pub const fn of(self, work: Work) -> u64 {
+        let products = (work.products as u64).saturating_mul(self.product as u64);
+        let results = (work.results as u64).saturating_mul(self.result as u64);
+        let taps = (work.taps as u64).saturating_mul(self.tap as u64);
+        let lines = (work.lines as u64).saturating_mul(self.line as u64);
+        let all = products.saturating_add(results).saturating_add(taps).saturating_add(lines);
+        all / 1000 + self.call as u64
+    }
+
+    /// With cycles for the elements of windows, and for their lines.
+    const fn and(self, tap: u32, line: u32) -> Cycles {
+        Cycles { tap, line, ..self }
     }
 }
 
@@ -225,7 +250,7 @@ const fn row(name: &'static str, op: Op, isa: Isa, formats: Formats) -> Row {
 
 /// What rows say of cycles: those of a product and of an element, in thousandths, and those of a call.
 const fn cycles(product: u32, result: u32, call: u32) -> Cycles {
-    Cycles { product, result, call }
+    Cycles { product, result, call, tap: 0, line: 0 }
 }
 
 kernel_table!(define);

@@ -213,7 +213,7 @@ macro_rules! kernel_table {
             Conv2dI16Narrow = conv2d_i16_narrow(I16, I8) -> I16 { arithmetic: Reference };
             Conv2dI8 = conv2d_i8(I8, I8) -> I8 {
                 arithmetic: Reference, floating: Conv2dI8Float, packed: Conv2dI8xi4,
-                cycles: &[(M0, cycles(5200, 583000, 1000)), (M4, cycles(2250, 241000, 1000)), (Hazard3, cycles(8000, 100000, 1000))]
+                cycles: &[(M0, cycles(11247, 189571, 416).and(180, 508568)), (M4, cycles(2250, 241000, 1000)), (Hazard3, cycles(8000, 100000, 1000))]
             };
             Conv2dI8Float = conv2d_i8_float(I8, I8) -> I8 { arithmetic: Floats };
             Conv2dI8Once = conv2d_i8_once(I8, I8) -> I8 { arithmetic: Once };
@@ -224,11 +224,11 @@ macro_rules! kernel_table {
         }
         V6m {
             Conv2dI8V6mPairs = conv2d_i8_v6m_pairs(I8, I8) -> I8 {
-                arithmetic: Halves, on_crew: Conv2dI8V6mPairsCrew, cycles: &[(M0, cycles(3330, 68500, 2200)), (M4, cycles(3780, 77700, 2500))]
+                arithmetic: Halves, on_crew: Conv2dI8V6mPairsCrew, cycles: &[(M0, cycles(3140, 36500, 4400).and(14500, 400000)), (M4, cycles(3780, 77700, 2500))]
             };
             Conv2dI8V6mPairsCrew = conv2d_i8_v6m_pairs_crew(I8, I8) -> I8 { arithmetic: Halves };
             Conv2dI8V6mSingles = conv2d_i8_v6m_singles(I8, I8) -> I8 {
-                arithmetic: Halves, on_crew: Conv2dI8V6mSinglesCrew, cycles: &[(M0, cycles(3650, 153000, 7300)), (M4, cycles(4000, 150000, 7000))]
+                arithmetic: Halves, on_crew: Conv2dI8V6mSinglesCrew, cycles: &[(M0, cycles(3650, 153000, 7300).and(14500, 400000)), (M4, cycles(4000, 150000, 7000))]
             };
             Conv2dI8V6mSinglesCrew = conv2d_i8_v6m_singles_crew(I8, I8) -> I8 { arithmetic: Halves };
         }
@@ -238,7 +238,7 @@ macro_rules! kernel_table {
             Conv1I8DspEights = conv1_i8_dsp_eights(I8, I8) -> I8 { arithmetic: Fitted };
             Conv1I8DspExact = conv1_i8_dsp_exact(I8, I8) -> I8 { arithmetic: Reference, filters_at_once: 4 };
             Conv2dI8DspCompact = conv2d_i8_dsp_compact(I8, I8) -> I8 { arithmetic: Fitted, filters_at_once: 4 };
-            Conv2dI8Dsp = conv2d_i8_dsp(I8, I8) -> I8 { arithmetic: Fitted, filters_at_once: 4, on_crew: Conv2dI8DspCrew, cycles: &[(M4, cycles(1010, 9100, 0))] };
+            Conv2dI8Dsp = conv2d_i8_dsp(I8, I8) -> I8 { arithmetic: Fitted, filters_at_once: 4, on_crew: Conv2dI8DspCrew, cycles: &[(M4, cycles(1028, 6170, 3000).and(1700, 11500))] };
             Conv2dI8DspCrew = conv2d_i8_dsp_crew(I8, I8) -> I8 { arithmetic: Fitted, filters_at_once: 4 };
             Conv2dI8DspExact = conv2d_i8_dsp_exact(I8, I8) -> I8 { arithmetic: Reference, filters_at_once: 4, on_crew: Conv2dI8DspExactCrew };
             Conv2dI8DspExactCrew = conv2d_i8_dsp_exact_crew(I8, I8) -> I8 { arithmetic: Reference, filters_at_once: 4 };
@@ -250,9 +250,9 @@ macro_rules! kernel_table {
             Conv2dI8DspWinogradCrew = conv2d_i8_dsp_winograd_crew(I8, I8) -> I8 { arithmetic: Fitted, filters_at_once: 4 };
         }
         Mve {
-            Conv2dI8Mve = conv2d_i8_mve(I8, I8) -> I8 { arithmetic: Fitted, filters_at_once: 4, cycles: &[(M55, cycles(165, 6000, 400))] };
+            Conv2dI8Mve = conv2d_i8_mve(I8, I8) -> I8 { arithmetic: Fitted, filters_at_once: 4, cycles: &[(M55, cycles(180, 4300, 2200).and(0, 10000))] };
             Conv2dI8MveSmall = conv2d_i8_mve_small(I8, I8) -> I8 { arithmetic: Fitted, filters_at_once: 4 };
-            Conv2dI8MvePoints = conv2d_i8_mve_points(I8, I8) -> I8 { arithmetic: Fitted, filters_at_once: 4 };
+            Conv2dI8MvePoints = conv2d_i8_mve_points(I8, I8) -> I8 { arithmetic: Fitted, filters_at_once: 4, cycles: &[(M55, cycles(156, 4440, 480).and(330, 0))] };
             Conv2dI8MvePointsSmall = conv2d_i8_mve_points_small(I8, I8) -> I8 { arithmetic: Fitted, filters_at_once: 4 };
             Conv2dI16Mve = conv2d_i16_mve(I16, I8) -> I16 { arithmetic: Reference, filters_at_once: 8, cycles: &[(M55, cycles(330, 9000, 1000))] };
             Conv2dI16MveLong = conv2d_i16_mve_long(I16, I8) -> I16 { arithmetic: Reference, filters_at_once: 8, cycles: &[(M55, cycles(420, 27000, 1000))] };
@@ -260,11 +260,11 @@ macro_rules! kernel_table {
             Conv1I16I8Mve = conv1_i16_i8_mve(I16, I16) -> I8 { arithmetic: Reference };
         }
         Rv32 {
-            Conv2dI8Rv32Pairs = conv2d_i8_rv32_pairs(I8, I8) -> I8 { arithmetic: Upper, on_crew: Conv2dI8Rv32PairsCrew, cycles: &[(Hazard3, cycles(2900, 20000, 1000))] };
+            Conv2dI8Rv32Pairs = conv2d_i8_rv32_pairs(I8, I8) -> I8 { arithmetic: Upper, on_crew: Conv2dI8Rv32PairsCrew, cycles: &[(Hazard3, cycles(2940, 18900, 4800).and(4100, 67600))] };
             Conv2dI8Rv32PairsCrew = conv2d_i8_rv32_pairs_crew(I8, I8) -> I8 { arithmetic: Upper };
-            Conv2dI8Rv32Quads = conv2d_i8_rv32_quads(I8, I8) -> I8 { arithmetic: Upper, on_crew: Conv2dI8Rv32QuadsCrew, cycles: &[(Hazard3, cycles(2300, 20000, 1000))] };
+            Conv2dI8Rv32Quads = conv2d_i8_rv32_quads(I8, I8) -> I8 { arithmetic: Upper, on_crew: Conv2dI8Rv32QuadsCrew, cycles: &[(Hazard3, cycles(2340, 18900, 4800).and(4100, 67600))] };
             Conv2dI8Rv32QuadsCrew = conv2d_i8_rv32_quads_crew(I8, I8) -> I8 { arithmetic: Upper };
-            Conv2dI8Rv32Mixed = conv2d_i8_rv32_mixed(I8, I8) -> I8 { arithmetic: Upper, on_crew: Conv2dI8Rv32MixedCrew, cycles: &[(Hazard3, cycles(2300, 20000, 1000))] };
+            Conv2dI8Rv32Mixed = conv2d_i8_rv32_mixed(I8, I8) -> I8 { arithmetic: Upper, on_crew: Conv2dI8Rv32MixedCrew, cycles: &[(Hazard3, cycles(2340, 18900, 4800).and(4100, 67600))] };
             Conv2dI8Rv32MixedCrew = conv2d_i8_rv32_mixed_crew(I8, I8) -> I8 { arithmetic: Upper };
             Conv2dI8Rv32Winograd = conv2d_i8_rv32_winograd(I8, I8) -> I8 { arithmetic: Upper, on_crew: Conv2dI8Rv32WinogradCrew, cycles: &[(Hazard3, cycles(3000, 47000, 1000))] };
             Conv2dI8Rv32WinogradCrew = conv2d_i8_rv32_winograd_crew(I8, I8) -> I8 { arithmetic: Upper };
@@ -305,18 +305,18 @@ macro_rules! kernel_table {
         }
         V6m {
             Depthwise2dI8V6m = depthwise2d_i8_v6m(I8, I8) -> I8 {
-                arithmetic: Halves, on_crew: Depthwise2dI8V6mCrew, cycles: &[(M0, cycles(5600, 87900, 8600)), (M4, cycles(5340, 83800, 8200))]
+                arithmetic: Halves, on_crew: Depthwise2dI8V6mCrew, cycles: &[(M0, cycles(10600, 22000, 830).and(82500, 50000)), (M4, cycles(5340, 83800, 8200))]
             };
             Depthwise2dI8V6mCrew = depthwise2d_i8_v6m_crew(I8, I8) -> I8 { arithmetic: Halves };
         }
         Dsp {
             Depthwise1dI8Dsp = depthwise1d_i8_dsp(I8, I8) -> I8 { arithmetic: Fitted, cycles: &[(M4, cycles(2050, 11800, 200))] };
             Depthwise2dI8DspCompact = depthwise2d_i8_dsp_compact(I8, I8) -> I8 { arithmetic: Fitted };
-            Depthwise2dI8Dsp = depthwise2d_i8_dsp(I8, I8) -> I8 { arithmetic: Fitted, on_crew: Depthwise2dI8DspCrew, cycles: &[(M4, cycles(5700, 1000, 8000))] };
+            Depthwise2dI8Dsp = depthwise2d_i8_dsp(I8, I8) -> I8 { arithmetic: Fitted, on_crew: Depthwise2dI8DspCrew, cycles: &[(M4, cycles(4576, 0, 0).and(121259, 0))] };
             Depthwise2dI8DspCrew = depthwise2d_i8_dsp_crew(I8, I8) -> I8 { arithmetic: Fitted };
             Depthwise2dI8DspExact = depthwise2d_i8_dsp_exact(I8, I8) -> I8 { arithmetic: Reference, on_crew: Depthwise2dI8DspExactCrew };
             Depthwise2dI8DspExactCrew = depthwise2d_i8_dsp_exact_crew(I8, I8) -> I8 { arithmetic: Reference };
-            Depthwise2dI8DspPlanar = depthwise2d_i8_dsp_planar(I8, I8) -> I8 { arithmetic: Fitted, on_crew: Depthwise2dI8DspPlanarCrew, cycles: &[(M4, cycles(2180, 300, 0))] };
+            Depthwise2dI8DspPlanar = depthwise2d_i8_dsp_planar(I8, I8) -> I8 { arithmetic: Fitted, on_crew: Depthwise2dI8DspPlanarCrew, cycles: &[(M4, cycles(2050, 300, 0).and(0, 62000))] };
             Depthwise2dI8DspPlanarCrew = depthwise2d_i8_dsp_planar_crew(I8, I8) -> I8 { arithmetic: Fitted };
             Depthwise2dI8DspPlanarExact = depthwise2d_i8_dsp_planar_exact(I8, I8) -> I8 { arithmetic: Reference, on_crew: Depthwise2dI8DspPlanarExactCrew };
             Depthwise2dI8DspPlanarExactCrew = depthwise2d_i8_dsp_planar_exact_crew(I8, I8) -> I8 { arithmetic: Reference };
@@ -328,9 +328,9 @@ macro_rules! kernel_table {
             Depthwise2dI8MveColumns = depthwise2d_i8_mve_columns(I8, I8) -> I8 { arithmetic: Fitted, cycles: &[(M55, cycles(500, 6500, 2000))] };
         }
         Rv32 {
-            Depthwise2dI8Rv32 = depthwise2d_i8_rv32(I8, I8) -> I8 { arithmetic: Upper, on_crew: Depthwise2dI8Rv32Crew, cycles: &[(Hazard3, cycles(8000, 20000, 1000))] };
+            Depthwise2dI8Rv32 = depthwise2d_i8_rv32(I8, I8) -> I8 { arithmetic: Upper, on_crew: Depthwise2dI8Rv32Crew, cycles: &[(Hazard3, cycles(7414, 35900, 500).and(93445, 0))] };
             Depthwise2dI8Rv32Crew = depthwise2d_i8_rv32_crew(I8, I8) -> I8 { arithmetic: Upper };
-            Depthwise2dI8Rv32Rolling = depthwise2d_i8_rv32_rolling(I8, I8) -> I8 { arithmetic: Upper, on_crew: Depthwise2dI8Rv32RollingCrew, cycles: &[(Hazard3, cycles(3000, 25000, 1000))] };
+            Depthwise2dI8Rv32Rolling = depthwise2d_i8_rv32_rolling(I8, I8) -> I8 { arithmetic: Upper, on_crew: Depthwise2dI8Rv32RollingCrew, cycles: &[(Hazard3, cycles(4595, 0, 2100).and(0, 77000))] };
             Depthwise2dI8Rv32RollingCrew = depthwise2d_i8_rv32_rolling_crew(I8, I8) -> I8 { arithmetic: Upper };
         }
         Simd {
@@ -357,7 +357,7 @@ macro_rules! kernel_table {
             DenseI16 = dense_i16(I16, I8) -> I16 { arithmetic: Reference };
             DenseI16Narrow = dense_i16_narrow(I16, I8) -> I16 { arithmetic: Reference };
             DenseI8 = dense_i8(I8, I8) -> I8 {
-                arithmetic: Reference, floating: DenseI8Float, packed: DenseI8xi4, cycles: &[(M0, cycles(11200, 180000, 1900)), (M4, cycles(4260, 93800, 1150)), (Hazard3, cycles(6000, 90000, 1000))]
+                arithmetic: Reference, floating: DenseI8Float, packed: DenseI8xi4, cycles: &[(M0, cycles(11200, 180000, 1900)), (M4, cycles(4260, 93800, 1150)), (Hazard3, cycles(4730, 55800, 0).and(5000, 949000))]
             };
             DenseI8Float = dense_i8_float(I8, I8) -> I8 { arithmetic: Floats };
             DenseI8I16 = dense_i8_i16(I8, I8) -> I16 { arithmetic: Reference };
@@ -369,15 +369,15 @@ macro_rules! kernel_table {
             DenseI8xi16Once = dense_i8xi16_once(I8, I16) -> I8 { arithmetic: Once };
         }
         V6m {
-            DenseI8V6mPairs = dense_i8_v6m_pairs(I8, I8) -> I8 { arithmetic: Halves, cycles: &[(M0, cycles(3330, 110000, 2200))] };
-            DenseI8V6mSingles = dense_i8_v6m_singles(I8, I8) -> I8 { arithmetic: Halves, cycles: &[(M0, cycles(4220, 103000, 3100))] };
+            DenseI8V6mPairs = dense_i8_v6m_pairs(I8, I8) -> I8 { arithmetic: Halves, cycles: &[(M0, cycles(3407, 131200, 0).and(10745, 2716500))] };
+            DenseI8V6mSingles = dense_i8_v6m_singles(I8, I8) -> I8 { arithmetic: Halves, cycles: &[(M0, cycles(3893, 118300, 0).and(20031, 1661500))] };
         }
         Dsp {
             DenseI8DspCompact = dense_i8_dsp_compact(I8, I8) -> I8 { arithmetic: Fitted, filters_at_once: 4 };
-            DenseI8Dsp = dense_i8_dsp(I8, I8) -> I8 { arithmetic: Fitted, filters_at_once: 4, on_crew: DenseI8DspCrew, cycles: &[(M4, cycles(1400, 15000, 80))] };
+            DenseI8Dsp = dense_i8_dsp(I8, I8) -> I8 { arithmetic: Fitted, filters_at_once: 4, on_crew: DenseI8DspCrew, cycles: &[(M4, cycles(1263, 14500, 0).and(0, 197800))] };
             DenseI8DspCrew = dense_i8_dsp_crew(I8, I8) -> I8 { arithmetic: Fitted, filters_at_once: 4 };
-            DenseI8DspDot = dense_i8_dsp_dot(I8, I8) -> I8 { arithmetic: Fitted, cycles: &[(M4, cycles(2300, 90000, 0))] };
-            DenseI8DspEights = dense_i8_dsp_eights(I8, I8) -> I8 { arithmetic: Fitted, on_crew: DenseI8DspEightsCrew, cycles: &[(M4, cycles(1210, 10600, 200))] };
+            DenseI8DspDot = dense_i8_dsp_dot(I8, I8) -> I8 { arithmetic: Fitted, cycles: &[(M4, cycles(2164, 117600, 0).and(408, 0))] };
+            DenseI8DspEights = dense_i8_dsp_eights(I8, I8) -> I8 { arithmetic: Fitted, on_crew: DenseI8DspEightsCrew, cycles: &[(M4, cycles(1209, 11670, 0).and(400, 141300))] };
             DenseI8DspEightsCrew = dense_i8_dsp_eights_crew(I8, I8) -> I8 { arithmetic: Fitted };
             DenseI8DspExact = dense_i8_dsp_exact(I8, I8) -> I8 { arithmetic: Reference, filters_at_once: 4 };
             DenseI8I16Dsp = dense_i8_i16_dsp(I8, I8) -> I16 { arithmetic: Reference, cycles: &[(M4, cycles(2400, 60000, 0))] };
@@ -391,7 +391,7 @@ macro_rules! kernel_table {
         }
         Rv32 {
             DenseI8Rv32Pairs = dense_i8_rv32_pairs(I8, I8) -> I8 { arithmetic: Upper, cycles: &[(Hazard3, cycles(2900, 20000, 1000))] };
-            DenseI8Rv32Singles = dense_i8_rv32_singles(I8, I8) -> I8 { arithmetic: Upper, cycles: &[(Hazard3, cycles(3000, 15000, 3000))] };
+            DenseI8Rv32Singles = dense_i8_rv32_singles(I8, I8) -> I8 { arithmetic: Upper, cycles: &[(Hazard3, cycles(2593, 56700, 0).and(9034, 375300))] };
             DenseI8I16Rv32Singles = dense_i8_i16_rv32_singles(I8, I8) -> I16 { arithmetic: Reference, cycles: &[(Hazard3, cycles(4300, 55000, 700))] };
             DenseI8Rv32Quads = dense_i8_rv32_quads(I8, I8) -> I8 { arithmetic: Upper, cycles: &[(Hazard3, cycles(2300, 20000, 1000))] };
         }
@@ -586,7 +586,7 @@ macro_rules! kernel_table {
             SubF32Mve = sub_f32_mve(F32, F32) -> F32;
         }
         Rv32 {
-            AddI8Rv32 = add_i8_rv32(I8, I8) -> I8 { arithmetic: Linear, cycles: &[(Hazard3, cycles(0, 20000, 60))] };
+            AddI8Rv32 = add_i8_rv32(I8, I8) -> I8 { arithmetic: Linear, cycles: &[(Hazard3, cycles(0, 15078, 0))] };
         }
         Simd {
             AddF32Simd = add_f32_simd(F32, F32) -> F32;
@@ -720,7 +720,7 @@ macro_rules! kernel_table {
             QuantizeF32I8Dsp = quantize_f32_i8_dsp(F32) -> I8 { arithmetic: Linear };
         }
         Mve {
-            QuantizeF32I8Mve = quantize_f32_i8_mve(F32) -> I8 { arithmetic: Linear, cycles: &[(M55, cycles(0, 2500, 100))] };
+            QuantizeF32I8Mve = quantize_f32_i8_mve(F32) -> I8 { arithmetic: Linear, cycles: &[(M55, cycles(0, 3374, 52))] };
         }
     }
     Movement {

@@ -36,6 +36,7 @@
 /// | `channels_last` | `"image"` | an input or output of an ONNX model, by name, that is channel-last, `[n, h, w, c]`; may stand several times |
 /// | `state("h_out", "h_in")` | | the model keeps that output for that input of the next inference, zeros at first; may stand several times |
 /// | `custom_op("MyOp", path::to::function)` | | computes a custom operator of the model, see below |
+/// | `schedule` | `"models/kws.schedule"` | a written schedule, relative to the crate's folder: order, pipelines and kernels, as `cargo kiln tune` measured them or you wrote them |
 /// | `events` | `"layers"` | tells `kiln::events` about each layer: time, range of values; default `"none"` |
 /// | `cores` | `2` … `64` | how many threads of a host may compute a step together, of those that help a `kiln::Crew`; on a microcontroller two cores. The model has `invoke_on` |
 /// | `weights` | `"packed"`, `"widened"` | how flash holds weights of few bits: int4 and float16 ones, or others that fit; only portable kernels unpack them; `"widened"` where absent, but for `optimize = "size"` |

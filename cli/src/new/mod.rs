@@ -103,7 +103,13 @@ pub fn create(request: &Request) -> Result<Created> {
     let sample = sample::answered(&graph).context("the interpreter cannot run the model: a bug in Kiln")?;
     let sample_bytes = sample.inputs.len() + sample.outputs.len();
     let room = platform.room(board);
-    let compiled = fit::compile_for(&bytes, &name, &request.options, board, room, sample_bytes)?;
+    let mut options = request.options.clone();
+    // Its copy stands beside that of the model.
+    let schedule = options.schedule.as_mut().and_then(|schedule| {
+        schedule.path = format!("models/{name}.schedule");
+        Some((schedule.path.clone(), schedule.text.clone()?.into_bytes()))
+    });
+    let compiled = fit::compile_for(&bytes, &name, &options, board, room, sample_bytes)?;
 
     let mut files = template::render(&template::Project {
         destination: &destination,
@@ -116,6 +122,7 @@ pub fn create(request: &Request) -> Result<Created> {
         macs: inspect(&bytes)?.macs,
     })?;
     files.push((format!("models/{file}"), bytes));
+    files.extend(schedule);
     files.push(("models/sample.in".into(), sample.inputs));
     files.push(("models/sample.out".into(), sample.outputs));
     if platform.has_memory_x() {

@@ -8,10 +8,10 @@ use super::layer::{Fits, Gains, Layer, Proof};
 use super::packed::packing;
 use super::portable::{self, Portable};
 use super::{banded, processors, spectrum, winograd, Packing, Selected, Selector};
-use crate::ir::{Graph, Node, NodeId};
+use crate::ir::{Graph, Node, NodeId, Op};
 use crate::requant::Form;
 use crate::{Optimize, Options};
-use kiln_kernel_table::{Core, KernelId};
+use kiln_kernel_table::{Core, KernelId, Work};
 use std::any::Any;
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -300,7 +300,25 @@ impl<'g> Asked<'g> {
     }
 }
 
-/// Cycles of a kernel on a core; `None` where the table has none.
-pub(super) fn cycles(kernel: KernelId, core: Core, products: usize, results: usize) -> Option<u64> {
-    kernel.cycles(core).map(|cycles| cycles.of(products, results))
+/// Cycles of a kernel that computes a node with so many products, on a core; `None` where the table has none.
+pub(super) fn cycles(asked: &Asked<'_>, kernel: KernelId, core: Core, products: usize) -> Option<u64> {
+    kernel.cycles(core).map(|cycles| cycles.of(work(asked.graph, asked.node, products)))
+}
+
+/// What a kernel computes for a node.
+pub fn work(graph: &Graph, node: &Node, products: usize) -> Work {
+    let results = graph.ty(node.result).shape.numel();
+    let has_filters = matches!(node.op, Op::Conv2d { .. } | Op::Dense { .. });
+    let filters = node.operands.get(1).filter(|_| has_filters);
+    let filters = filters.and_then(|&weights| graph.ty(weights).shape.dims().first().copied());
+    let Some(filters) = filters.filter(|&filters| filters > 0) else {
+        return Work { products, results, ..Work::default() };
+    };
+    let macs = usize::try_from(kiln_ir::macs(graph, node)).unwrap_or(usize::MAX);
+    let lines = match &node.op {
+        Op::Conv2d { groups, window, .. } if *groups == 1 => results / filters * window.size[0],
+        Op::Conv2d { .. } => filters * crate::schedule::rows(&graph.ty(node.result).shape),
+        _ => results / filters,
+    };
+    Work { products, results, taps: macs / filters, lines }
 }

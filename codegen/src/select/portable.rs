@@ -41,5 +41,5 @@ pub(super) fn cycles(asked: &Asked<'_>, core: Core) -> u64 {
         _ => return u64::MAX,
     };
     let products = kiln_ir::macs(graph, node) as usize;
-    kernel::cycles(kernel, core, products, graph.ty(node.result).shape.numel()).unwrap_or(u64::MAX)
+    kernel::cycles(asked, kernel, core, products).unwrap_or(u64::MAX)
 }

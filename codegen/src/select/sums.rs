@@ -34,8 +34,7 @@ pub(super) fn fit(asked: &Asked<'_>, products: Products) -> Option<AddAffine> {
 
 /// As [`fit`], with 32-bit products, and the cycles of a kernel for it; `None` where these are not below a bound, too.
 pub(super) fn fit_below(asked: &Asked<'_>, id: KernelId, core: Core, below: u64) -> Option<(AddAffine, u64)> {
-    let results = asked.graph.ty(asked.node.result).shape.numel();
-    let cycles = kernel::cycles(id, core, 0, results).filter(|&cycles| cycles < below)?;
+    let cycles = kernel::cycles(asked, id, core, 0).filter(|&cycles| cycles < below)?;
     Some((fit(asked, Products::Low)?, cycles))
 }
 

@@ -64,7 +64,7 @@ pub fn front(graph: &Graph, options: &Options) -> Result<Vec<Point>, Error> {
         Err(error @ Error::OverBudget(_)) => (Vec::new(), Some(error)),
         Err(error) => return Err(error),
     };
-    let base = Options { ram: None, cycles: None, flash: None, ..options.clone() };
+    let base = Options { ram: None, cycles: None, flash: None, schedule: None, ..options.clone() };
     for flash in flash_settings(graph, &base)? {
         let set = flash.options(&base);
         // With any budget of cycles, all schedules are planned.

@@ -23,14 +23,15 @@ fn layer(graph: &Graph, node: &Node, target: Target, runs: impl Fn(Isa) -> bool)
         _ if is_depthwise(node) => Family::Depthwise,
         _ => Family::Conv,
     };
-    let (products, results) = (macs(graph, node), graph.ty(node.result).shape.numel());
+    let products = macs(graph, node);
     if products == 0 {
         return 0;
     }
     let kernels = KernelId::ALL.iter().filter(|kernel| kernel.op() == family && kernel.formats() == INT8);
     let cycles =
         kernels.filter(|kernel| runs(kernel.isa())).filter_map(|kernel| kernel.cycles(target.core()));
-    let predicted = cycles.map(|cycles| cycles.of(products as usize, results)).min();
+    let work = kiln_codegen::select::work(graph, node, products as usize);
+    let predicted = cycles.map(|cycles| cycles.of(work)).min();
     // Of hosts it says nothing about plain Rust, which takes two cycles for a product.
     predicted.unwrap_or(2 * products)
 }

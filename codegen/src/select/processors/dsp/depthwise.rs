@@ -64,7 +64,7 @@ impl<'a> Selector<'a> {
 const UNROLL: usize = 8;
 
 /// `WIDTH` of the planar kernel: pixels of a row whose sums are all kept in registers, 0 for others.
-fn width_in_registers(shape: &Sizes) -> usize {
+pub(super) fn width_in_registers(shape: &Sizes) -> usize {
     let padded = shape.k_h == 3 && shape.k_w == 3 && shape.stride_w == 1 && shape.pad_left == 1;
     let fits = padded && shape.out_w == shape.in_w && (3..=6).contains(&shape.in_w);
     // The last of six pixels has to be in reach of a store.

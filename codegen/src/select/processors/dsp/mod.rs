@@ -19,7 +19,7 @@ use crate::select::quantize::{self, Inverse};
 use crate::select::shape::{Axis, Shape as Sizes};
 use crate::select::*;
 use crate::Optimize;
-use kiln_kernel_table::Core;
+use kiln_kernel_table::{Core, Work};
 use pack::Tiling;
 use std::any::Any;
 use std::borrow::Cow;
@@ -205,7 +205,6 @@ impl Kernel {
 
     /// Predicted cycles. Kernels of `optimize = "size"` count as the ones that they stand for; so do those that need no cheap form.
     fn cycles(&self, asked: &Asked<'_>, core: Core) -> u64 {
-        let results = asked.graph.ty(asked.node.result).shape.numel();
         let products = |filters: usize, at_once: usize| {
             let all = kiln_ir::macs(asked.graph, asked.node) as usize;
             (all / filters.max(1)).saturating_mul(filters.next_multiple_of(at_once))
@@ -219,12 +218,25 @@ impl Kernel {
             Kernel::Winograd(shape, _) => winograd::products(shape, conv::TILES, conv::TRANSFORMATION),
             Kernel::Column(_, Tiling::Dots, _) | Kernel::Dense(Tiling::Dots, _) => products(filters, 1),
             Kernel::Column(..) | Kernel::Dense(..) => products(filters, 4),
-            Kernel::DepthwisePlanar(shape, _) => products(shape.out_c, 1),
+            // Short rows are computed in registers; a stride other than 1 takes more.
+            Kernel::DepthwisePlanar(shape, _) => {
+                let all = products(shape.out_c, 1);
+                match shape.stride_w {
+                    1 if depthwise::width_in_registers(shape) > 0 => {
+                        let work = kernel::work(asked.graph, asked.node, all / 17 * 16);
+                        let cycles =
+                            self.id().cycles(core).map(|cycles| cycles.of(Work { lines: 0, ..work }));
+                        return cycles.unwrap_or(u64::MAX);
+                    }
+                    1 => all,
+                    _ => all.saturating_mul(9) / 8,
+                }
+            }
             Kernel::Depthwise(shape, _) | Kernel::Temporal(shape, ..) => products(shape.out_c, 4),
             Kernel::DenseWide(_) => products(filters, 1),
             Kernel::Add(_) | Kernel::MaxPool(_) | Kernel::Means(_) | Kernel::Quantize(_) => 0,
         };
-        kernel::cycles(self.id(), core, products, results).unwrap_or(u64::MAX)
+        kernel::cycles(asked, self.id(), core, products).unwrap_or(u64::MAX)
     }
 }
 

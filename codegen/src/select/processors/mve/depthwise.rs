@@ -3,11 +3,11 @@
 use super::end::Fitted;
 use super::pack::{self, LANES};
 use crate::select::conv::Images;
-use crate::select::kernel::{self, Asked};
+use crate::select::kernel::Asked;
 use crate::select::shape::Shape as Sizes;
 use crate::select::*;
 use crate::Optimize;
-use kiln_kernel_table::Core;
+use kiln_kernel_table::{Core, Work};
 
 /// How the image is gone through.
 #[derive(Clone, Copy, Debug)]
@@ -150,8 +150,9 @@ pub(super) fn cycles_by_channels(shape: &Sizes, core: Core) -> u64 {
     // As many rows and columns of pixels on the other side.
     let (h, w) = (shape.out_h.saturating_sub(2 * above), shape.out_w.saturating_sub(2 * before));
     let looks = shape.images * (shape.out_h * shape.out_w - h * w + h);
-    let kernel = kernel::cycles(KernelId::Depthwise2dI8MveChannels, core, results * taps, results);
-    kernel.map_or(u64::MAX, |cycles| 4 * (cycles + (looks * (20 * taps + 60)) as u64) / 3)
+    let work = Work { products: results * taps, results, ..Work::default() };
+    let kernel = KernelId::Depthwise2dI8MveChannels.cycles(core);
+    kernel.map_or(u64::MAX, |cycles| 4 * (cycles.of(work) + (looks * (20 * taps + 60)) as u64) / 3)
 }
 
 /// Whether a convolution can be computed sixteen channels at a time.

@@ -182,11 +182,11 @@ fn choice(kernel: Kernel, asked: &Asked<'_>, core: Core) -> Choice {
 impl Kernel {
     /// Predicted cycles. Kernels of `optimize = "size"` count as the ones that they stand for.
     fn cycles(&self, asked: &Asked<'_>, core: Core) -> u64 {
-        let results = asked.graph.ty(asked.node.result).shape.numel();
         let filters = asked.graph.ty(asked.node.result).shape.last().max(1);
         let macs = kiln_ir::macs(asked.graph, asked.node) as usize;
         let (id, at_once) = match self {
-            Kernel::Tiled(..) => (KernelId::Conv2dI8Mve, 4),
+            Kernel::Tiled(_, Some(_), _) => (KernelId::Conv2dI8Mve, 4),
+            Kernel::Tiled(_, None, _) => (KernelId::Conv2dI8MvePoints, 4),
             Kernel::Depthwise(shape, way, _) => return way.cycles(shape),
             Kernel::Channels(shape, _) => return depthwise::cycles_by_channels(shape, core),
             Kernel::Dense(_) => (KernelId::DenseI8Mve, 8),
@@ -205,7 +205,7 @@ impl Kernel {
             }
             _ => products,
         };
-        kernel::cycles(id, core, products, results).unwrap_or(u64::MAX)
+        kernel::cycles(asked, id, core, products).unwrap_or(u64::MAX)
     }
 }
 

@@ -135,7 +135,7 @@ impl Wide {
         let taps = if matches!(self.way, Way::Channels(_)) { taps } else { taps.next_multiple_of(LANES) };
         let filters_at_once = results / filters.max(1) * filters.next_multiple_of(LANES);
         let products = filters_at_once.saturating_mul(taps);
-        kernel::cycles(self.id(), core, products, results).unwrap_or(u64::MAX)
+        kernel::cycles(asked, self.id(), core, products).unwrap_or(u64::MAX)
     }
 
     fn taps(&self) -> usize {

@@ -84,17 +84,15 @@ impl Processor for Rv32 {
         if let Some(layer) = wide(asked) {
             let id = KernelId::DenseI8I16Rv32Singles;
             let products = kiln_ir::macs(asked.graph, asked.node) as usize;
-            let results = asked.graph.ty(asked.node.result).shape.numel();
-            let cycles = kernel::cycles(id, core, products, results).filter(|&cycles| cycles < below);
+            let cycles = kernel::cycles(asked, id, core, products).filter(|&cycles| cycles < below);
             return cycles.map(|cycles| Choice::new(Rc::new(Wide(layer)), cycles)).into_iter().collect();
         }
         if !matches!(asked.node.op, Op::Conv2d { .. } | Op::Dense { .. }) || asked.packing.is_some() {
             return Vec::new();
         }
-        let results = asked.graph.ty(asked.node.result).shape.numel();
         let cost = |way: Way| {
             let (id, products) = way.work(asked);
-            kernel::cycles(id, core, products, results).filter(|&cycles| cycles < below)
+            kernel::cycles(asked, id, core, products).filter(|&cycles| cycles < below)
         };
         let ways: Vec<(Way, u64)> =
             ways(asked).into_iter().filter_map(|way| Some((way, cost(way)?))).collect();

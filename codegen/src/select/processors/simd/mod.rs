@@ -97,7 +97,7 @@ impl Kernel {
     /// Predicted cycles.
     fn cycles(&self, asked: &Asked<'_>, core: Core) -> Option<u64> {
         let products = kiln_ir::macs(asked.graph, asked.node) as usize;
-        kernel::cycles(self.id(), core, products, asked.graph.ty(asked.node.result).shape.numel())
+        kernel::cycles(asked, self.id(), core, products)
     }
 }
 

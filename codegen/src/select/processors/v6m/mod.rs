@@ -61,8 +61,7 @@ pub(super) struct Proven {
 impl Processor for V6m {
     fn candidates(&self, asked: &Asked<'_>, core: Core, below: u64) -> Vec<Choice> {
         let cost = |(id, products): (KernelId, usize)| {
-            let results = asked.graph.ty(asked.node.result).shape.numel();
-            kernel::cycles(id, core, products, results).filter(|&cycles| cycles < below)
+            kernel::cycles(asked, id, core, products).filter(|&cycles| cycles < below)
         };
         let choice = |kernel, cycles| Choice::new(Rc::new(kernel), cycles);
         match &asked.node.op {
