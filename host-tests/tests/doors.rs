@@ -46,6 +46,19 @@ fn build_script_and_command_line_write_the_same_file() {
     let by_build = std::fs::read_to_string(written).unwrap();
     assert!(by_build.contains("= crate::kernels::weighted_sum;"), "{by_build}");
     assert_eq!(by_build, by_command_line(&file, &["--custom-op", &function.join("=")]));
+    // A written schedule, which other paths than the rules' come of.
+    let file = out.join("residual.schedule");
+    let options = Options { target: Some(Target::CortexM0), ..Options::default() };
+    let rules = compile(&bytes, &model.name, &options).unwrap();
+    let text = rules.written_as(&[], |_| Some("portable"));
+    std::fs::write(&file, &text).unwrap();
+    let path = file.to_str().unwrap();
+    let written = Build::new(&model.path).target(Target::CortexM0).schedule(path).compile().unwrap();
+    let by_build = std::fs::read_to_string(written).unwrap();
+    assert!(by_build.contains("conv2d_i8(") && !by_build.contains("conv2d_i8_v6m"), "{by_build}");
+    assert_eq!(by_build, by_command_line(&model.path, &["--target", "cortex-m0", "--schedule", path]));
+    let error = Build::new(&model.path).schedule("none.schedule").compile().unwrap_err().to_string();
+    assert!(error.contains("none.schedule") && error.contains("cargo kiln tune"), "{error}");
     let edges = models.iter().find(|model| model.name == FLOAT_EDGES).unwrap();
     let error = Build::new(&edges.path).ram(10).compile().unwrap_err();
     // As a build script ends with it.

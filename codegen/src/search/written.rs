@@ -19,12 +19,11 @@
 use super::pipeline::{Draft, MOST_NODES};
 use crate::ir::{Graph, Node, NodeId};
 use crate::schedule::{Feed, Flow};
-use crate::select::Kernels;
+use crate::select::{names, Kernels};
 use crate::{Input, Optimize, Options, Target};
 use kiln_ir::error::{Error, Problem};
 use kiln_ir::near::near;
 use kiln_ir::options::ScheduleFile;
-use kiln_kernel_table::KernelId;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::ops::Range;
@@ -302,7 +301,6 @@ impl Section {
     /// Refuses a kernel that there is not.
     fn check_name(&self, line: &Line, kernel: &str) -> Result<(), Error> {
         let stem = kernel.split('/').next().unwrap_or_default();
-        let names = || KernelId::ALL.iter().map(|id| id.name()).chain(["portable"]);
         if names().any(|name| name == stem) {
             return Ok(());
         }
@@ -431,14 +429,14 @@ impl Written {
             let node = graph.node(id);
             let whole = self.runs.iter().all(|(run, _)| !self.order[run.clone()].contains(&id));
             let offers = kernels.offers(graph, id, options, whole);
-            let names: Vec<_> = offers.iter().map(|choice| choice.name()).collect();
+            let offered: Vec<_> = offers.iter().map(|choice| choice.name()).collect();
             let wanted = self.kernels.get(&id).map_or("", String::as_str);
             format!(
                 "{}: %{} {} cannot be computed by {wanted} here; what computes it exactly: {}",
                 self.path,
                 node.result.0,
                 node.op.name(),
-                names.join(", ")
+                offered.join(", ")
             )
         };
         kernels.missed().iter().map(of_node).collect()

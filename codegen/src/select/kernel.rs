@@ -187,6 +187,11 @@ impl Kernels {
     }
 }
 
+/// What kernels in written schedules may be called, without what stands behind a slash.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    KernelId::ALL.iter().map(|id| id.name()).chain([portable::NAME])
+}
+
 /// The cheapest kernel.
 fn choose(asked: &Asked<'_>) -> Choice {
     if let Some(choice) = spectrum::find(asked).or_else(|| banded::find(asked)) {

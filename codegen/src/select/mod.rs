@@ -64,7 +64,7 @@ use std::rc::Rc;
 pub use camera::{camera, Camera, Elements};
 pub use element::Element;
 pub use fed::{Fed, Slide};
-pub use kernel::{planar_operand, planar_result, work, Choice, Kernels};
+pub use kernel::{names, planar_operand, planar_result, work, Choice, Kernels};
 pub use packed::{packing, packing_saves, packs_any, Packing};
 pub use processors::dsp::smallest::CODE_BYTES;
 pub use program::*;

@@ -7,13 +7,16 @@ use kiln_kernel_table::{Core, KernelId};
 use std::any::Any;
 use std::borrow::Cow;
 
+/// What written schedules call them.
+pub(super) const NAME: &str = "portable";
+
 /// The portable kernels of a node, whatever its op.
 #[derive(Debug)]
 pub(super) struct Portable;
 
 impl kernel::Kernel for Portable {
     fn name(&self) -> Cow<'static, str> {
-        "portable".into()
+        NAME.into()
     }
 
     fn calls<'a>(&self, selector: &mut Selector<'a>, node: &'a Node) -> Selected {
