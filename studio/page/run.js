@@ -83,7 +83,7 @@ async function showCase(index) {
   const slider = element("case");
   slider.value = index;
   const differs = ran.agreement?.failed.includes(index) ? ", differs" : "";
-  element("case-says").textContent = `${grouped(index)} of 0 to ${grouped(ran.about.cases - 1)}${differs}`;
+  element("case-says").textContent = `${grouped(index)} (0 to ${grouped(ran.about.cases - 1)})${differs}`;
   slider.setAttribute("aria-valuetext", element("case-says").textContent);
   element("outputs").replaceChildren(...found.outputs.map((output, k) => {
     const { name, type, quantization, difference, passes } = ran.outputs[k];
@@ -100,12 +100,12 @@ async function showCase(index) {
 }
 
 /** An element of an output: its place, a bar from zero, its value. */
-function bar({ index, number, says, expected, differs }, { low, high }) {
+function bar({ place, number, says, expected, differs }, { low, high }) {
   const range = high - low || 1;
   const at = (value) => (100 * (Math.min(high, Math.max(low, value)) - low)) / range;
   const [from, to] = [at(Math.min(0, number ?? 0)), at(Math.max(0, number ?? 0))];
   return make("li", [
-    make("span", `${index}`, { class: "place" }),
+    make("span", place, { class: "place" }),
     make("span", make("span", ""), { class: "track", "aria-hidden": "true", style: `--from:${from}%;--share:${to - from}%` }),
     make("span", differs ? [says, make("small", `expected ${expected}`)] : says, { class: "value" }),
   ], differs ? { class: "other" } : {});

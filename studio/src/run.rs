@@ -142,7 +142,7 @@ fn output(ty: &Type, data: &Data, expected: Option<&Data>) -> Value {
     };
     let show = |index: usize| {
         json!({
-            "index": index,
+            "place": place(ty, index),
             "number": found.numbers[index],
             "says": found.says(index),
             "expected": wanted.as_ref().map(|wanted| wanted.says(index)),
@@ -159,6 +159,17 @@ fn output(ty: &Type, data: &Data, expected: Option<&Data>) -> Value {
         "top": top.iter().copied().map(show).collect::<Vec<_>>(),
         "differing": others.map(show).collect::<Vec<_>>(),
     })
+}
+
+/// Where an element is: its index along each axis that has several.
+fn place(ty: &Type, index: usize) -> String {
+    let axes = ty.shape.dims().iter().zip(ty.shape.strides()).filter(|(&dim, _)| dim > 1);
+    let along: Vec<String> = axes.map(|(dim, stride)| (index / stride % dim).to_string()).collect();
+    if along.is_empty() {
+        "0".into()
+    } else {
+        along.join(", ")
+    }
 }
 
 /// The elements of an output.

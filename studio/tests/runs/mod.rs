@@ -58,7 +58,7 @@ fn outputs_are_those_of_the_command_line() {
 
     assert_agrees(first, DIGITS, "digits.tflite", DIGITS_GOLDEN);
     assert_eq!(first["run"]["verdict"], "ok: 0 of 3600 integers differ");
-    assert_eq!(first["run"]["case"], "0 of 0 to 359");
+    assert_eq!(first["run"]["case"], "0 (0 to 359)");
     let said = infer(DIGITS, "digits.tflite", DIGITS_GOLDEN).unwrap();
     assert_eq!(saved(written), said, "the file of `cargo kiln infer`");
     let (name, outputs) = arrays(&said).remove(0);
@@ -79,7 +79,7 @@ fn outputs_are_those_of_the_command_line() {
     assert_eq!(wrong["run"]["failures"], json!(["case 7, output 0: 1 of 10 integers differ, by at most 1"]));
     assert_eq!(
         (&wrong["run"]["colour"], &wrong["run"]["case"]),
-        (&json!("fails"), &json!("7 of 0 to 359, differs"))
+        (&json!("fails"), &json!("7 (0 to 359), differs"))
     );
     let rows = wrong["run"]["outputs"][0]["rows"].as_array().unwrap();
     let marked: Vec<&Value> =
@@ -102,7 +102,15 @@ fn outputs_are_those_of_the_command_line() {
     assert_eq!(noise["run"]["outputs"][0]["rows"].as_array().unwrap().len(), 5);
     assert_eq!(other["run"]["shown"], false, "inputs of another model are forgotten");
     assert_agrees(two, TWO, "find_digits.tflite", TWO_GOLDEN);
-    assert_eq!(two["run"]["outputs"].as_array().unwrap().len(), 2);
+    let outputs = two["run"]["outputs"].as_array().unwrap();
+    assert_eq!(outputs.len(), 2);
+    let place = outputs[1]["rows"][0][0].as_str().unwrap();
+    let (row, column) = place.split_once(", ").unwrap();
+    let said = arrays(&infer(TWO, "find_digits.tflite", TWO_GOLDEN).unwrap());
+    let scores = &said.iter().find(|(name, _)| name == "out_1").unwrap().1;
+    let scores = &scores[scores.len() - 28800..][..2880];
+    let at = row.parse::<usize>().unwrap() * 10 + column.parse::<usize>().unwrap();
+    assert_eq!(scores[at] as i8, scores.iter().map(|&byte| byte as i8).max().unwrap());
     assert_agrees(floats, FLOATS, "digits_f32.tflite", FLOATS_GOLDEN);
     assert!(floats["run"]["verdict"].as_str().unwrap().starts_with("ok: 3600 floats differ by at most "));
 }
