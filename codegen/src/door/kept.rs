@@ -49,7 +49,7 @@ impl Keeper {
         let values = |wanted: &'static str| {
             arguments.iter().filter_map(move |argument| argument.to_str()?.strip_prefix(wanted))
         };
-        let incremental = PathBuf::from(values("incremental=").last()?);
+        let incremental = PathBuf::from(values("incremental=").next_back()?);
         let mut libraries: Vec<String> =
             values("dependency=").flat_map(|folder| libraries(folder.as_ref())).collect();
         libraries.sort();
