@@ -285,7 +285,11 @@ for (const kind of ["dragover", "drop", "dragleave"]) {
   document.addEventListener(kind, (event) => {
     event.preventDefault();
     document.querySelectorAll(".drop").forEach((place) => place.classList.toggle("over", kind === "dragover"));
-    if (kind === "drop") takeAll([...event.dataTransfer.files]);
+    if (kind !== "drop") return;
+    const files = [...event.dataTransfer.files];
+    // What is dropped there is meant as inputs, whatever it is.
+    if (files.length === 1 && event.target.closest?.(".cases")) takeCases(files[0], true);
+    else takeAll(files);
   });
 }
 // The buffer of the arena that is pointed at, touched or focused.

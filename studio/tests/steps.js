@@ -48,19 +48,20 @@
   });
 
   const once = (kind) => new Promise((resolve) => document.addEventListener(kind, resolve, { once: true }));
-  const dropped = async (files, kind) => {
+  const dropped = async (files, kind, place = ".drop") => {
     const data = new DataTransfer();
     for (const { name, bytes } of files) {
       data.items.add(new File([Uint8Array.from(atob(bytes), (letter) => letter.charCodeAt(0))], name));
     }
     const done = once(kind);
-    element("drop").dispatchEvent(new DragEvent("drop", { dataTransfer: data, bubbles: true, cancelable: true }));
+    document.querySelector(place).dispatchEvent(new DragEvent("drop", { dataTransfer: data, bubbles: true, cancelable: true }));
     await done;
   };
   const acts = {
     drop: (file) => dropped([file], "compiled"),
     both: (files) => dropped(files, "compiled"),
     cases: (file) => dropped([file], "ran"),
+    odd: (file) => dropped([file], "ran", ".cases strong"),
     async noise() {
       const done = once("ran");
       element("noise").click();

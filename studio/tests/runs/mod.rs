@@ -177,6 +177,8 @@ fn files_that_do_not_fit_are_refused_as_by_the_command_line() {
     ];
     let mut steps = vec![drop_file("digits.tflite", DIGITS)];
     steps.extend(files.iter().chain(&bombs).map(|(bytes, _)| json!({ "cases": file("golden.npz", bytes) })));
+    // What lies in the place for inputs is taken as inputs, whatever its name.
+    steps.push(json!({ "odd": file("digits.tflite", DIGITS) }));
     steps.push(json!({ "cases": file("golden.npz", DIGITS_GOLDEN) }));
     let Some(seen) = look(&steps) else { return };
     for (index, ((bytes, says), seen)) in files.iter().chain(&bombs).zip(&seen[1..]).enumerate() {
@@ -195,7 +197,9 @@ fn files_that_do_not_fit_are_refused_as_by_the_command_line() {
             assert_eq!(without_folders(said), error);
         }
     }
-    let after = seen.last().unwrap();
+    let [.., odd, after] = &seen[..] else { panic!("{seen:?}") };
+    let error = odd["run"]["error"].as_str().unwrap();
+    assert!(error.contains("`digits.tflite` is no NumPy archive") && odd["shown"] == true, "{error}");
     assert_eq!((&after["run"]["error"], &after["run"]["colour"]), (&json!(""), &json!("holds")));
 }
 
