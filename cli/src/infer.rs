@@ -1,12 +1,13 @@
 //! `cargo kiln infer`: what a model says about recorded inputs.
 
-use crate::golden::Golden;
-use crate::npz::{written, Array};
+use crate::golden::{Golden, Side};
+use crate::npz::Array;
 use crate::place::Place;
-use crate::validate::{check_side, Start};
+use crate::validate::Start;
 use anyhow::{Context, Result};
 use kiln_codegen::ir::Data;
 use kiln_codegen::Options;
+use kiln_tools::cases::run::{outputs, outputs_npz};
 use std::path::Path;
 
 /// The outputs of a model for a file of inputs.
@@ -26,9 +27,7 @@ impl Answers {
     /// # Errors
     /// Where the archive cannot be written.
     pub fn npz(&self) -> Result<Vec<u8>> {
-        let names: Vec<String> = (0..self.outputs.len()).map(|k| format!("out_{k}")).collect();
-        let arrays: Vec<(&str, &Array)> = names.iter().map(String::as_str).zip(&self.outputs).collect();
-        written(&arrays)
+        Ok(outputs_npz(&self.outputs)?)
     }
 }
 
@@ -43,24 +42,14 @@ pub fn infer(model: &Path, options: &Options, inputs: &Path, start: Start, on: &
     let imported = kiln_codegen::import(&bytes, &name, options)?;
     let meaning = kiln_codegen::reference(&imported, options)?;
     let golden = Golden::read_inputs(inputs)?;
-    check_side(&imported, "in", &golden)?;
+    golden.check(&imported, Side::In)?;
     let in_sequence = start.is_sequence(&imported, &golden);
     let run = || -> Result<Vec<Vec<Data>>> {
         let compiled = kiln_codegen::compile(&bytes, &name, &place.options(options))?;
         place.build(&meaning, &compiled)?.run(&golden.inputs, in_sequence)
     };
     let found = run().with_context(|| format!("on {on}"))?;
-    let output = |(k, &id): (usize, _)| -> Result<Array> {
-        let ty = imported.ty(id);
-        let all = found.iter().map(|outputs| outputs.get(k).map(Data::bytes));
-        let all = all.collect::<Option<Vec<&[u8]>>>().context("a case has no output")?;
-        Ok(Array {
-            dtype: ty.dtype,
-            shape: [&[all.len()], ty.shape.dims()].concat(),
-            data: Data::new(all.concat()),
-        })
-    };
-    let outputs = imported.outputs.iter().enumerate().map(output).collect::<Result<_>>()?;
+    let outputs = outputs(&imported, &found)?;
     Ok(Answers { model: name, cases: found.len(), outputs })
 }
 

@@ -2,20 +2,16 @@
 
 pub mod bench;
 pub mod boards;
-pub mod compare;
 pub mod compile;
 pub mod emit;
 mod emulated;
 pub mod eval;
 pub mod explain;
 pub mod flash;
-pub mod golden;
 pub mod infer;
 pub mod kernels;
 pub mod limits;
 pub mod new;
-pub mod noise;
-pub mod npz;
 pub mod ops;
 pub mod place;
 pub mod plan;
@@ -28,5 +24,6 @@ pub mod target;
 pub mod tune;
 pub mod validate;
 
+pub use kiln_tools::cases::{compare, golden, noise, npz};
 pub use kiln_tools::number;
 use kiln_tools::page;

@@ -1,6 +1,7 @@
 //! How far outputs may be from the expected ones, where somebody says so.
 
-use kiln_codegen::ir::{DType, Data, Type};
+use kiln_codegen::ir::{Data, Type};
+use kiln_tools::cases::values::numbers;
 use std::fmt;
 
 /// Limits that replace the rule that integers are equal and floats nearly so. Quantised outputs are compared as the numbers that they stand for.
@@ -112,17 +113,6 @@ impl Found {
     }
 }
 
-/// The numbers that an output's elements stand for.
-fn numbers(ty: &Type, data: &Data) -> Vec<f64> {
-    if ty.dtype == DType::F32 {
-        return data.to_f32().into_iter().map(f64::from).collect();
-    }
-    let scale =
-        ty.quant.as_ref().and_then(|quant| quant.scales.first()).map_or(1.0, |scale| f64::from(scale.0));
-    let zero = i64::from(ty.zero_point());
-    data.to_ints(ty.dtype).into_iter().map(|stored| scale * (stored - zero) as f64).collect()
-}
-
 /// Where the largest number is: the first of equal ones.
 fn top(numbers: &[f64]) -> Option<usize> {
     let better = |best: usize, next: usize| match (numbers.get(best), numbers.get(next)) {
@@ -135,6 +125,7 @@ fn top(numbers: &[f64]) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use kiln_codegen::ir::DType;
 
     fn found(limits: &Limits, ty: &Type, cases: &[(Data, Data)]) -> Found {
         let mut found = Found::default();

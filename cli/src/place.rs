@@ -3,13 +3,15 @@
 use anyhow::{bail, Context, Result};
 use kiln_boards::cases::Cases;
 use kiln_boards::{firmware, host, probe, qemu, Board, EmulatedHost};
-use kiln_codegen::interp::Machine;
 use kiln_codegen::ir::{Data, Graph};
 use kiln_codegen::{write_whole, Compiled, Optimize, Options, Target};
+use kiln_tools::cases::run::interpret_as;
 use quote::quote;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::PathBuf;
 use std::time::Duration;
+
+pub use kiln_tools::cases::run::{interpret, is_sequence};
 
 /// The longest a run of all cases may take.
 pub const TIME_LIMIT: Duration = Duration::from_secs(600);
@@ -280,32 +282,6 @@ fn write_model(compiled: &Compiled) -> Result<PathBuf> {
     let path = folder.join(format!("{}-{:016x}.rs", compiled.graph.name, hasher.finish()));
     write_whole(&path, &code)?;
     Ok(path)
-}
-
-/// The interpreter's outputs of every case, which are the steps of one sequence if the model has state.
-///
-/// # Errors
-/// Where a case does not fit the graph.
-pub fn interpret(graph: &Graph, cases: &[Vec<Data>]) -> Result<Vec<Vec<Data>>> {
-    interpret_as(graph, cases, is_sequence(graph))
-}
-
-/// The interpreter's outputs of every case, from a reset before each unless they are steps of one sequence.
-pub(crate) fn interpret_as(graph: &Graph, cases: &[Vec<Data>], sequence: bool) -> Result<Vec<Vec<Data>>> {
-    let mut machine = Machine::new(graph);
-    let mut outputs = Vec::new();
-    for inputs in cases {
-        if !sequence {
-            machine.reset();
-        }
-        outputs.push(machine.run(inputs)?);
-    }
-    Ok(outputs)
-}
-
-/// Whether cases are steps of one sequence: the model has state.
-pub fn is_sequence(graph: &Graph) -> bool {
-    !graph.states.is_empty()
 }
 
 fn data(outputs: Vec<Vec<Vec<u8>>>) -> Vec<Vec<Data>> {

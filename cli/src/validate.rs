@@ -1,16 +1,19 @@
 //! `cargo kiln validate`: generated code against golden outputs, or the interpreter's.
 
-use crate::compare::{compare, Difference};
-use crate::golden::Golden;
+use crate::compare::{compare, each, hint, verdict, Agreement, Difference, SHOWN};
+use crate::golden::{Golden, Side};
 use crate::limits::{Found, Limits};
-use crate::place::{interpret_as, is_sequence, Built, Place};
+use crate::place::{is_sequence, Built, Place};
 use crate::slide::Sequence;
 use anyhow::{bail, Context, Result};
-use kiln_codegen::ir::{Data, Graph, Type};
+use kiln_codegen::ir::{Data, Graph};
 use kiln_codegen::{Float, Options};
+use kiln_tools::cases::run::interpret_as;
 use serde_json::{json, Value};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
+
+pub use kiln_tools::cases::run::Start;
 
 /// What a validation found.
 #[derive(Clone, Debug)]
@@ -36,30 +39,6 @@ pub enum Source {
     Noise(usize),
 }
 
-/// How the cases of a model with state begin.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Start {
-    /// As the golden file's array `fresh` says; without it, as steps of one sequence.
-    #[default]
-    AsTheFileSays,
-    /// Each from a reset.
-    Fresh,
-    /// The first from a reset, each other one where the one before it ended.
-    Sequence,
-}
-
-impl Start {
-    /// Whether the cases of a model are steps of one sequence.
-    pub(crate) fn is_sequence(self, graph: &Graph, golden: &Golden) -> bool {
-        let fresh = match self {
-            Start::AsTheFileSays => golden.fresh.unwrap_or(false),
-            Start::Fresh => true,
-            Start::Sequence => false,
-        };
-        is_sequence(graph) && !fresh
-    }
-}
-
 /// What was found in one place.
 #[derive(Clone, Debug)]
 pub struct PlaceReport {
@@ -74,9 +53,6 @@ pub struct PlaceReport {
     /// The cases, frames and outputs that differ: the first eight.
     pub failures: Vec<String>,
 }
-
-/// Most failures that are described per place.
-const SHOWN: usize = 8;
 
 /// Runs a model on golden cases in every place and compares.
 ///
@@ -113,8 +89,8 @@ pub fn validate_on(
         Source::Golden(path) => Golden::read(path)?,
         Source::Noise(cases) => Golden::of_noise(&meaning, *cases)?,
     };
-    check_side(&imported, "in", &golden)?;
-    check_side(&imported, "out", &golden)?;
+    golden.check(&imported, Side::In)?;
+    golden.check(&imported, Side::Out)?;
     let in_sequence = start.is_sequence(&imported, &golden);
     let exact = match options.float {
         Float::Fast => None,
@@ -164,41 +140,6 @@ pub fn validate_on(
     Ok(report)
 }
 
-/// What may be wrong where the outputs of a model with state differ.
-fn hint(in_sequence: bool) -> &'static str {
-    match in_sequence {
-        true => "help: the cases ran as steps of one sequence; if each starts afresh, say so: --fresh, or an array `fresh` in the golden file",
-        false => "help: the model was reset before each case; if they are steps of one sequence, say so: --sequence",
-    }
-}
-
-/// Refuses a file whose inputs (`in`) or outputs (`out`) are not those of a model.
-///
-/// # Errors
-/// Says which array has what instead of what.
-pub(crate) fn check_side(graph: &Graph, what: &str, golden: &Golden) -> Result<()> {
-    let (ids, cases, types) = match what {
-        "in" => (&graph.inputs, &golden.inputs, &golden.input_types),
-        _ => (&graph.outputs, &golden.outputs, &golden.output_types),
-    };
-    let Some(arrays) = cases.first() else { bail!("the file has no case") };
-    if ids.len() != arrays.len() {
-        bail!("the model has {} {what}puts, the file {}", ids.len(), arrays.len());
-    }
-    for (k, ((&id, data), dtype)) in ids.iter().zip(arrays).zip(types).enumerate() {
-        let (ty, elements) = (graph.ty(id), data.bytes().len() / dtype.size());
-        if ty.dtype != *dtype || ty.shape.numel() != elements {
-            bail!(
-                "the file is not of this model: `{what}_{k}` holds {elements} elements of {} a case, the model's {what}put {k} is {}{:?}",
-                dtype.name(),
-                ty.dtype.name(),
-                ty.shape.dims(),
-            );
-        }
-    }
-    Ok(())
-}
-
 impl PlaceReport {
     fn new(place: &str, limits: Limits, outputs: usize) -> Self {
         let within = (!limits.are_none()).then(|| (limits, vec![Found::default(); outputs]));
@@ -213,17 +154,17 @@ impl PlaceReport {
 
     /// Compares the outputs of cases, or of frames: `what` they are. Where no outputs are expected, there have to be none.
     fn compare(&mut self, what: &str, graph: &Graph, actual: &[Vec<Data>], expected: &[Vec<Data>]) {
-        each(graph, actual, expected, |case, k, ty, found, data| {
-            let difference = compare(ty.dtype, found, data);
-            self.total.merge(difference);
-            if let Some((limits, outputs)) = &mut self.within {
+        let found = Agreement::of(what, graph, actual, expected);
+        self.total.merge(found.total());
+        match &mut self.within {
+            Some((limits, outputs)) => each(graph, actual, expected, |_, k, ty, found, data| {
                 outputs.iter_mut().skip(k).take(1).for_each(|output| output.add(limits, ty, found, data));
-                return;
+            }),
+            None => {
+                let room = SHOWN.saturating_sub(self.failures.len());
+                self.failures.extend(found.failures.into_iter().take(room));
             }
-            if !difference.passes() && self.failures.len() < SHOWN {
-                self.failures.push(format!("{what} {case}, output {k}: {difference}"));
-            }
-        });
+        }
     }
 
     /// The same with the interpreter's outputs: every bit has to be the same.
@@ -248,24 +189,6 @@ impl PlaceReport {
             None => self.total.passes(),
         };
         agrees && self.bits.is_none_or(|bits| bits.is_none())
-    }
-}
-
-/// Each output of each case: case, index, type, and what was found and expected.
-fn each(
-    graph: &Graph,
-    actual: &[Vec<Data>],
-    expected: &[Vec<Data>],
-    mut visit: impl FnMut(usize, usize, &Type, &Data, &Data),
-) {
-    // An output that is missing on one side is an empty one.
-    let (none, missing) = (Vec::new(), Data::new([]));
-    for (case, expected) in expected.iter().enumerate() {
-        let actual = actual.get(case).unwrap_or(&none);
-        for (k, &id) in graph.outputs.iter().enumerate() {
-            let (found, data) = (actual.get(k).unwrap_or(&missing), expected.get(k).unwrap_or(&missing));
-            visit(case, k, graph.ty(id), found, data);
-        }
     }
 }
 
@@ -297,7 +220,7 @@ impl Report {
         };
         let mut out = format!("{}: {} cases{noise}{frames}\n", self.model, self.cases);
         for place in &self.places {
-            let verdict = if place.passes() { "ok" } else { "FAILED" };
+            let verdict = verdict(place.passes());
             let bits = match &place.bits {
                 Some(bits) if bits.floats > 0 && bits.is_none() => "; all bits are the interpreter's",
                 _ => "",

@@ -81,6 +81,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("codegen/src/budget", &["ir", "schedule", "search", "select"]),
     ("codegen/src/features", &["ir"]),
     ("codegen/src/door", &["features", "front", "ir"]),
+    ("codegen/tools/src/cases", &["ir", "interp"]),
     ("codegen/tools/src/write", &["ir"]),
     ("codegen/tools/src/quantize", &["ir", "interp", "passes", "requant", "verify"]),
     (
@@ -96,8 +97,8 @@ const ROOMS: &[(&str, &[&str])] = &[
 
 /// What a path may begin with: rooms, and crates that are rooms elsewhere.
 const NAMES: &[&str] = &[
-    "advice", "budget", "door", "emit", "features", "front", "interp", "ir", "log", "passes", "plan",
-    "quantize", "report", "requant", "schedule", "search", "select", "verify", "write",
+    "advice", "budget", "cases", "door", "emit", "features", "front", "interp", "ir", "log", "passes",
+    "plan", "quantize", "report", "requant", "schedule", "search", "select", "verify", "write",
 ];
 
 /// The rooms that code names: in paths from a crate's root, also in lists behind it.

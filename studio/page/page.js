@@ -37,14 +37,14 @@ function send(message) {
 }
 
 /** Asks about the model; an error is thrown in the compiler's words. */
-async function ask(about, options = chosen()) {
-  const question = JSON.stringify({ about, file: file?.name ?? "", options });
+async function ask(about, options = chosen(), more = {}) {
+  const question = JSON.stringify({ about, file: file?.name ?? "", options, ...more });
   const { said, took } = await send({ question });
-  // A project is a zip file, everything else is an object or a list.
+  // Files are zip files, everything else is an object or a list.
   if (said[0] === 0x50) return said;
   const answer = JSON.parse(new TextDecoder().decode(said));
   if (answer.error && about !== "chips") throw new Error(answer.error);
-  if (about === "figures") answer.took = took;
+  if (about === "figures" || about === "step") answer.took = took;
   return answer;
 }
 
@@ -84,6 +84,16 @@ async function begin() {
 
 function say(text) {
   element("status").textContent = text;
+}
+
+/** Takes files that were dropped or chosen: a model, and inputs of it. */
+async function takeAll(files) {
+  const model = files.find((file) => !isCases(file));
+  const inputs = files.find(isCases);
+  // Inputs that came first wait for their model.
+  if (model && file && !inputs) await takeCases(null);
+  if (inputs) await takeCases(inputs, !model);
+  if (model) await take(model);
 }
 
 /** Opens a model. */
@@ -126,6 +136,7 @@ async function compile() {
     say("");
   }
   main.setAttribute("aria-busy", "false");
+  if (cases && !main.hidden) await run();
   // For whoever waits for it: tests do.
   document.dispatchEvent(new Event("compiled"));
 }
@@ -265,7 +276,7 @@ form.onsubmit = (event) => {
 };
 form.onchange = ({ target }) => {
   if (target === element("file")) {
-    if (target.files[0]) take(target.files[0]);
+    takeAll([...target.files]);
   } else {
     compile();
   }
@@ -273,8 +284,12 @@ form.onchange = ({ target }) => {
 for (const kind of ["dragover", "drop", "dragleave"]) {
   document.addEventListener(kind, (event) => {
     event.preventDefault();
-    element("drop").classList.toggle("over", kind === "dragover");
-    if (kind === "drop" && event.dataTransfer.files[0]) take(event.dataTransfer.files[0]);
+    document.querySelectorAll(".drop").forEach((place) => place.classList.toggle("over", kind === "dragover"));
+    if (kind !== "drop") return;
+    const files = [...event.dataTransfer.files];
+    // What is dropped there is meant as inputs, whatever it is.
+    if (files.length === 1 && event.target.closest?.(".cases")) takeCases(files[0], true);
+    else takeAll(files);
   });
 }
 // The buffer of the arena that is pointed at, touched or focused.

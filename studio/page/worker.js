@@ -3,12 +3,15 @@
 let compiled = null;
 let wasm = null;
 let model = new Uint8Array();
+let inputs = new Uint8Array();
 
-/** A new instance, with the model in it: the first, or after one that has trapped. */
+/** A new instance, with the files in it: the first, or after one that has trapped. */
 async function start() {
   wasm = (await WebAssembly.instantiate(compiled, {})).exports;
   write(model);
   wasm.studio_model();
+  write(inputs);
+  wasm.studio_inputs();
 }
 
 /** Writes what the next call takes. */
@@ -18,10 +21,11 @@ function write(bytes) {
   new Uint8Array(wasm.memory.buffer, place, bytes.length).set(bytes);
 }
 
-async function answer({ module, bytes, question }) {
+async function answer({ module, bytes, cases, question }) {
   if (module) compiled = await WebAssembly.compile(module);
   if (bytes) model = bytes;
-  if (!wasm || bytes) await start();
+  if (cases) inputs = cases;
+  if (!wasm || bytes || cases) await start();
   if (!question) return new Uint8Array();
   try {
     write(new TextEncoder().encode(question));

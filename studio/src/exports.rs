@@ -1,13 +1,13 @@
 //! The exports of the module. JavaScript writes what it says into a room of atomics, so that no exclusive borrow is ever open to it, and reads the answer from where it lies.
 
-use crate::answer::answer;
+use crate::answer::Studio;
 use std::sync::atomic::AtomicU8;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Where JavaScript writes.
 static ROOM: Mutex<Vec<AtomicU8>> = Mutex::new(Vec::new());
-/// The model that questions are about.
-static MODEL: Mutex<Vec<u8>> = Mutex::new(Vec::new());
+/// What questions are about.
+static STUDIO: Mutex<Studio> = Mutex::new(Studio::new());
 /// The answer to the last question.
 static SAID: Mutex<Vec<u8>> = Mutex::new(Vec::new());
 
@@ -22,14 +22,20 @@ pub extern "C" fn studio_room(bytes: usize) -> *const AtomicU8 {
 /// Takes what was written as the model.
 #[no_mangle]
 pub extern "C" fn studio_model() {
-    *held(&MODEL) = written();
+    held(&STUDIO).model = written();
+}
+
+/// Takes what was written as a file with inputs; nothing stands for noise.
+#[no_mangle]
+pub extern "C" fn studio_inputs() {
+    held(&STUDIO).inputs = written();
 }
 
 /// Takes what was written as a question, and returns how many bytes the answer has.
 #[no_mangle]
 pub extern "C" fn studio_ask() -> usize {
     let question = written();
-    let said = answer(&held(&MODEL), &String::from_utf8_lossy(&question));
+    let said = held(&STUDIO).answer(&String::from_utf8_lossy(&question));
     let bytes = said.len();
     *held(&SAID) = said;
     bytes

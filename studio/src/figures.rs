@@ -1,6 +1,7 @@
 //! What a compilation comes to, in numbers.
 
 use crate::request::Request;
+use crate::run::shape;
 use kiln_codegen::front::inspect;
 use kiln_codegen::ir::ValueId;
 use kiln_codegen::{compile, Compiled, Error, Options, Target};
@@ -16,9 +17,8 @@ pub(crate) fn figures(model: &[u8], compiled: &Compiled) -> Result<Value, Error>
     let graph = &compiled.graph;
     let tensor = |&id: &ValueId| {
         let (value, ty) = (graph.value(id), graph.ty(id));
-        let dims: Vec<String> = ty.shape.dims().iter().map(usize::to_string).collect();
         let stored = ty.scale().map(|scale| format!("scale {scale}, zero point {}", ty.zero_point()));
-        json!({ "name": value.label(), "type": format!("{}[{}]", ty.dtype.name(), dims.join(",")), "quantization": stored })
+        json!({ "name": value.label(), "type": shape(ty), "quantization": stored })
     };
     let pipelines: Vec<String> = (0..compiled.schedule.pipelines.len())
         .filter_map(|index| picture::pipeline(compiled, index))

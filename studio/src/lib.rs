@@ -1,7 +1,7 @@
 //! The compiler in the browser. The page asks questions in JSON, and gets answers in JSON.
 //!
-//! Nothing of the compiler is here: figures are those of `kiln_codegen::compile`, the report is that of `cargo kiln report`, and the front
-//! that of `cargo kiln plan --pareto`. On this machine the crate only makes a page of the module.
+//! Nothing of the compiler is here: figures are those of `kiln_codegen::compile`, the report is that of `cargo kiln report`, the front
+//! that of `cargo kiln plan --pareto`, and outputs are those of the interpreter, compared as `cargo kiln validate` does. On this machine the crate only makes a page of the module.
 
 #[cfg(target_arch = "wasm32")]
 mod answer;
@@ -15,3 +15,5 @@ pub mod page;
 mod project;
 #[cfg(target_arch = "wasm32")]
 mod request;
+#[cfg(target_arch = "wasm32")]
+mod run;

@@ -8,11 +8,12 @@ const FOLDER: &str = env!("CARGO_MANIFEST_DIR");
 const TARGET: &str = "wasm32-unknown-unknown";
 
 /// The files that the page consists of: what stands for each in `index.html`, and its content. The style of reports is that of `cargo kiln report`.
-const PARTS: [(&str, &str); 5] = [
+const PARTS: [(&str, &str); 6] = [
     ("/* report.css */", include_str!("../../codegen/tools/src/report/whole/page/style.css")),
     ("/* page.css */", include_str!("../page/page.css")),
     ("/* worker.js */", include_str!("../page/worker.js")),
     ("/* page.js */", include_str!("../page/page.js")),
+    ("/* run.js */", include_str!("../page/run.js")),
     ("/* front.js */", include_str!("../page/front.js")),
 ];
 

@@ -13,6 +13,10 @@ pub(crate) struct Request {
     pub(crate) file: String,
     /// The name of the model.
     pub(crate) name: String,
+    /// The name of the file with inputs.
+    pub(crate) inputs: String,
+    /// The case that the question is about.
+    pub(crate) case: usize,
     /// The options as they were written: names and values of `include_model!`.
     pub(crate) written: Vec<(String, String)>,
     /// The options.
@@ -38,7 +42,8 @@ impl Request {
         }
         let file = word("file");
         let name = model_name(Path::new(&file));
-        Ok(Request { about: word("about"), file, name, written, options })
+        let case = asked["case"].as_u64().and_then(|case| case.try_into().ok()).unwrap_or(0);
+        Ok(Request { about: word("about"), file, name, inputs: word("inputs"), case, written, options })
     }
 }
 

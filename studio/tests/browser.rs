@@ -1,4 +1,4 @@
-//! The page in headless Chromium, from a disk: what it shows is what `cargo kiln` says here.
+//! The page in headless Chromium, from a disk: what it shows is what `cargo kiln` says here. What it shows of a run: `runs`.
 //!
 //! Without Chromium or the Rust target `wasm32-unknown-unknown` it says so, and nothing is looked at; `cargo xtask setup` installs both.
 
@@ -6,6 +6,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod native;
+mod runs;
 
 use kiln_studio::page::{base64, compressed, module, page};
 use native::{figures, front, grouped, kiln, rust};

@@ -25,6 +25,21 @@
     point: text(element("point")),
     titles: [...document.querySelectorAll("main h2")].map(text),
     pictures: ["#chart", ".graph", ".arena", "#pipelines svg"].map((of) => document.querySelectorAll(of).length),
+    run: {
+      status: text(element("run-status")),
+      error: element("run-error").hidden ? "" : text(element("run-error").querySelector("pre")),
+      shown: !element("outcome").hidden,
+      verdict: element("verdict").hidden ? "" : text(element("verdict").querySelector("strong")),
+      colour: element("verdict").className,
+      failures: [...element("verdict").querySelectorAll("li")].map(text),
+      case: text(element("case-says")),
+      outputs: [...element("outputs").children].map((output) => ({
+        type: text(output.querySelector("code")),
+        about: [...output.querySelectorAll("p")].map(text),
+        rows: [...output.querySelectorAll("li")].map((row) => [...row.children].filter((cell) => cell.className !== "track").map(text)),
+        bars: [...output.querySelectorAll(".track")].map((track) => track.firstChild.getBoundingClientRect().width / track.getBoundingClientRect().width),
+      })),
+    },
     unnamed: [...document.querySelectorAll("button, input, select, [tabindex='0'], svg[role]")].filter((control) =>
       !(control.labels?.length || control.getAttribute("aria-label") || text(control).trim())).map((control) => control.outerHTML.slice(0, 80)),
     saved: saved ? [...new Uint8Array(await saved.arrayBuffer())] : [],
@@ -33,13 +48,30 @@
   });
 
   const once = (kind) => new Promise((resolve) => document.addEventListener(kind, resolve, { once: true }));
-  const acts = {
-    async drop({ name, bytes }) {
-      const data = new DataTransfer();
+  const dropped = async (files, kind, place = ".drop") => {
+    const data = new DataTransfer();
+    for (const { name, bytes } of files) {
       data.items.add(new File([Uint8Array.from(atob(bytes), (letter) => letter.charCodeAt(0))], name));
-      const done = once("compiled");
-      element("drop").dispatchEvent(new DragEvent("drop", { dataTransfer: data, bubbles: true, cancelable: true }));
+    }
+    const done = once(kind);
+    document.querySelector(place).dispatchEvent(new DragEvent("drop", { dataTransfer: data, bubbles: true, cancelable: true }));
+    await done;
+  };
+  const acts = {
+    drop: (file) => dropped([file], "compiled"),
+    both: (files) => dropped(files, "compiled"),
+    cases: (file) => dropped([file], "ran"),
+    odd: (file) => dropped([file], "ran", ".cases strong"),
+    async noise() {
+      const done = once("ran");
+      element("noise").click();
       await done;
+    },
+    async show(index) {
+      const before = text(element("case-says"));
+      element("case").value = index;
+      element("case").dispatchEvent(new Event("input"));
+      while (text(element("case-says")) === before) await new Promise((resolve) => setTimeout(resolve, 20));
     },
     async set(options) {
       const done = once("compiled");

@@ -247,7 +247,7 @@ smart-punctuation = false
 /// The page that leads to the studio.
 const STUDIO: &str = "# The studio
 
-The compiler in the browser: [open the studio](studio/index.html), and drop a model on it. Nothing leaves your machine.
+The compiler in the browser: [open the studio](studio/index.html), and drop a model on it. It shows what the model costs, and runs it on your inputs. Nothing leaves your machine.
 ";
 
 /// The page that leads to the documentation of the crates.

@@ -12,7 +12,7 @@ use std::process::ExitCode;
 
 pub(super) const EXAMPLES: &str = "\
 Write the inputs with numpy.savez(\"inputs.npz\", in_0=…): in_k is the k-th input of the model in the model's own type, the first axis counts cases. \
-The answer has the arrays out_0, out_1 … of the same form. Both together are a golden file for `cargo kiln validate`:
+A single array, as numpy.save writes it, is in_0. The answer has the arrays out_0, out_1 … of the same form. Both together are a golden file for `cargo kiln validate`:
   numpy.savez(\"golden.npz\", **numpy.load(\"inputs.npz\"), **numpy.load(\"outputs.npz\"))
 
 The cases of a model with state are the steps of one sequence, which starts with a reset. If each case starts afresh, give --fresh, \
@@ -26,7 +26,7 @@ Examples:
 
 #[derive(Args)]
 pub(crate) struct Arguments {
-    /// NumPy archive with in_k, whose first axis counts cases
+    /// NumPy archive with in_k, whose first axis counts cases; or a single array (.npy)
     #[arg(long, value_name = "INPUTS.npz")]
     inputs: PathBuf,
     /// The NumPy archive to write, completely or not at all

@@ -2,6 +2,7 @@
 
 mod data;
 mod features;
+mod kept;
 mod request;
 
 pub use features::{build_features, features};

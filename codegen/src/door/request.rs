@@ -1,5 +1,6 @@
 //! The arguments of `include_model!`.
 
+use super::kept::{with_visibility, Depends, Keeper};
 use super::{model_name, read_files, read_schedule};
 use crate::{compile, type_name_of};
 use kiln_ir::error::Error;
@@ -202,16 +203,27 @@ impl Request {
             error => syn::Error::new(self.option_span(&error).unwrap_or(self.path.span()), error),
         };
         let (bytes, files) = read_files(&path).map_err(here)?;
-        let compiled = compile(&bytes, &model_name(&path), &self.options).map_err(here)?;
-        let vis = &self.vis;
-        let code = compiled.tokens_with(&quote!(#vis), &self.paths);
+        let (name, vis) = (model_name(&path), &self.vis);
+        let expand = || {
+            let compiled = compile(&bytes, &name, &self.options)?;
+            let (code, warnings) =
+                (compiled.tokens_with(&quote!(), &self.paths), self.warnings(&compiled.unused));
+            Ok(quote!(#code #warnings))
+        };
+        // Paths of functions stand where the user wrote them: they cannot be kept.
+        let code = match Keeper::of_process().filter(|_| self.paths.is_empty()) {
+            Some(keeper) => {
+                let depends = Depends { bytes: &bytes, name: &name, options: &self.options };
+                keeper.or(&depends, expand)
+            }
+            None => expand(),
+        };
+        let code = with_visibility(code.map_err(here)?, &quote!(#vis));
         let watched = files.iter().chain(&schedule).map(|file| file.to_string_lossy());
-        let warnings = self.warnings(&compiled.unused);
         Ok(quote! {
             #code
             // Makes the compiler watch the model's files.
             #(const _: &[u8] = include_bytes!(#watched);)*
-            #warnings
         })
     }
 

@@ -7,7 +7,7 @@ mod number;
 pub use number::grouped;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Output};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::OnceLock;
 
@@ -57,23 +57,75 @@ fn json(command: &[&str], model: &[u8], name: &str, options: &[&str]) -> Value {
 
 /// What a command prints for a model in a file of that name, or what it complains of.
 pub fn kiln(command: &[&str], model: &[u8], name: &str, options: &[&str]) -> Result<String, String> {
-    static COUNT: AtomicUsize = AtomicUsize::new(0);
-    let count = COUNT.fetch_add(1, Ordering::Relaxed);
-    let folder =
-        PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("native-{}-{count}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
-    let file = folder.join(name);
-    std::fs::write(&file, model).unwrap();
-    let mut kiln = Command::new(program());
-    kiln.arg("kiln").args(command).arg(file);
-    if !options.contains(&"--target") {
-        kiln.args(["--target", "cortex-m4"]);
-    }
-    let output = kiln.args(options).output().unwrap();
-    std::fs::remove_dir_all(folder).unwrap();
+    let folder = Folder::new();
+    let output = folder.kiln(command, model, name, options);
     match output.status.success() {
         true => Ok(String::from_utf8(output.stdout).unwrap()),
         false => Err(String::from_utf8(output.stderr).unwrap()),
+    }
+}
+
+/// What `validate` prints for a golden file, or what it complains of.
+pub fn validate(model: &[u8], name: &str, golden: &[u8]) -> String {
+    let folder = Folder::new();
+    let file = folder.file("golden.npz", golden);
+    let output = folder.kiln(&["validate", "--on", "interp", "--golden", &file], model, name, &[]);
+    let verdict = String::from_utf8(output.stdout).unwrap();
+    let complaint = String::from_utf8(output.stderr).unwrap();
+    if verdict.is_empty() {
+        complaint
+    } else {
+        verdict
+    }
+}
+
+/// The file that `infer` writes for one with inputs, or what it complains of.
+pub fn infer(model: &[u8], name: &str, inputs: &[u8]) -> Result<Vec<u8>, String> {
+    let folder = Folder::new();
+    let (file, outputs) = (folder.file("golden.npz", inputs), folder.0.join("outputs.npz"));
+    let written = outputs.to_str().unwrap();
+    let command = ["infer", "--on", "interp", "--inputs", &file, "-o", written];
+    let output = folder.kiln(&command, model, name, &[]);
+    match output.status.success() {
+        true => Ok(std::fs::read(outputs).unwrap()),
+        false => Err(String::from_utf8(output.stderr).unwrap()),
+    }
+}
+
+/// A folder that goes when it is dropped.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new() -> Folder {
+        static COUNT: AtomicUsize = AtomicUsize::new(0);
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("native-{}-{count}", std::process::id());
+        let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
+        std::fs::create_dir_all(&folder).unwrap();
+        Folder(folder)
+    }
+
+    /// Its path.
+    fn file(&self, name: &str, content: &[u8]) -> String {
+        let file = self.0.join(name);
+        std::fs::write(&file, content).unwrap();
+        file.to_str().unwrap().to_owned()
+    }
+
+    fn kiln(&self, command: &[&str], model: &[u8], name: &str, options: &[&str]) -> Output {
+        let file = self.file(name, model);
+        let mut kiln = Command::new(program());
+        kiln.arg("kiln").args(command).arg(file);
+        if !options.contains(&"--target") {
+            kiln.args(["--target", "cortex-m4"]);
+        }
+        kiln.args(options).output().unwrap()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        std::fs::remove_dir_all(&self.0).unwrap();
     }
 }
 

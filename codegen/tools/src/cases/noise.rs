@@ -1,6 +1,6 @@
 //! Inputs that nobody has to bring along.
 
-use kiln_codegen::ir::{DType, Data, Graph, Type};
+use kiln_ir::{DType, Data, Graph, Type};
 
 /// Reproducible noise: Marsaglia's xorshift32.
 #[derive(Clone, Debug)]

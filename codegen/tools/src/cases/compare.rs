@@ -1,6 +1,6 @@
 //! Comparison of outputs with a golden file.
 
-use kiln_codegen::ir::{DType, Data};
+use kiln_ir::{DType, Data, Graph, Type};
 use std::fmt;
 
 /// Largest difference of floats that passes: relative to the largest magnitude in the expected output of the case.
@@ -64,6 +64,89 @@ impl fmt::Display for Difference {
             write!(f, " largest magnitude (limit {FLOAT_TOLERANCE:.0e})")?;
         }
         Ok(())
+    }
+}
+
+/// What was found of the outputs of a model, over all cases.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Agreement {
+    /// Each output over all cases.
+    pub outputs: Vec<Difference>,
+    /// The cases and outputs that differ, in words: the first [`SHOWN`].
+    pub failures: Vec<String>,
+    /// The cases that differ.
+    pub failed: Vec<usize>,
+}
+
+/// Most failures that are described.
+pub const SHOWN: usize = 8;
+
+impl Agreement {
+    /// Compares the outputs of cases, or of frames: `what` they are. Where no outputs are expected, there have to be none.
+    pub fn of(what: &str, graph: &Graph, actual: &[Vec<Data>], expected: &[Vec<Data>]) -> Agreement {
+        let none = vec![Difference::default(); graph.outputs.len()];
+        let mut found = Agreement { outputs: none, ..Agreement::default() };
+        each(graph, actual, expected, |case, k, ty, actual, expected| {
+            let difference = compare(ty.dtype, actual, expected);
+            found.outputs[k].merge(difference);
+            if difference.passes() {
+                return;
+            }
+            if found.failures.len() < SHOWN {
+                found.failures.push(format!("{what} {case}, output {k}: {difference}"));
+            }
+            if found.failed.last() != Some(&case) {
+                found.failed.push(case);
+            }
+        });
+        found
+    }
+
+    /// All outputs together.
+    pub fn total(&self) -> Difference {
+        let mut total = Difference::default();
+        self.outputs.iter().for_each(|&output| total.merge(output));
+        total
+    }
+
+    /// Whether all outputs are the same as far as their types demand.
+    pub fn passes(&self) -> bool {
+        self.outputs.iter().all(Difference::passes)
+    }
+}
+
+/// The verdict, in a word.
+pub fn verdict(passes: bool) -> &'static str {
+    if passes {
+        "ok"
+    } else {
+        "FAILED"
+    }
+}
+
+/// What may be wrong where the outputs of a model with state differ.
+pub fn hint(in_sequence: bool) -> &'static str {
+    match in_sequence {
+        true => "help: the cases ran as steps of one sequence; if each starts afresh, say so: --fresh, or an array `fresh` in the golden file",
+        false => "help: the model was reset before each case; if they are steps of one sequence, say so: --sequence",
+    }
+}
+
+/// Each output of each case: case, index, type, and what was found and expected.
+pub fn each(
+    graph: &Graph,
+    actual: &[Vec<Data>],
+    expected: &[Vec<Data>],
+    mut visit: impl FnMut(usize, usize, &Type, &Data, &Data),
+) {
+    // An output that is missing on one side is an empty one.
+    let (none, missing) = (Vec::new(), Data::new([]));
+    for (case, expected) in expected.iter().enumerate() {
+        let actual = actual.get(case).unwrap_or(&none);
+        for (k, &id) in graph.outputs.iter().enumerate() {
+            let (found, data) = (actual.get(k).unwrap_or(&missing), expected.get(k).unwrap_or(&missing));
+            visit(case, k, graph.ty(id), found, data);
+        }
     }
 }
 
