@@ -57,6 +57,11 @@ pub(super) trait Processor: Sync {
     /// Kernels that compute the node exactly, on that core. A processor may leave out what is predicted to take `below` cycles or more, before it proves anything.
     fn candidates(&self, asked: &Asked<'_>, core: Core, below: u64) -> Vec<Choice>;
 
+    /// Whether its kernel is taken even if others are predicted to take less: they would be more code, where code is to be small.
+    fn decides(&self, _asked: &Asked<'_>) -> bool {
+        false
+    }
+
     /// Whether there is a kernel for the node that reads a planar first operand, if there is one for other images.
     fn reads_planar(&self, _asked: &Asked<'_>) -> bool {
         false
@@ -204,6 +209,9 @@ fn choose(asked: &Asked<'_>) -> Choice {
         // Where nothing is known of either, the better processor's kernel stays.
         let below = best.as_ref().map_or(u64::MAX, |best| best.cycles);
         let found = processor.candidates(asked, core, below).into_iter().reduce(cheaper);
+        if let (None, Some(found), true) = (&best, &found, processor.decides(asked)) {
+            return found.clone();
+        }
         best = found.filter(|found| best.is_none() || found.cycles < below).or(best);
     }
     let portable = Choice::new(Rc::new(Portable), portable::cycles(asked, core));

@@ -83,6 +83,11 @@ impl Processor for Dsp {
         found.into_iter().map(|kernel| choice(kernel, asked, core)).collect()
     }
 
+    fn decides(&self, asked: &Asked<'_>) -> bool {
+        let is_layer = matches!(asked.node.op, Op::Conv2d { .. } | Op::Dense { .. });
+        is_layer && asked.options.optimize == Optimize::Size
+    }
+
     fn reads_planar(&self, asked: &Asked<'_>) -> bool {
         planar::reads(asked)
     }
