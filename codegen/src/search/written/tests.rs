@@ -123,7 +123,7 @@ fn what_can_never_be_right_is_refused_at_its_line() {
             "which is computed below (move this line below that of %",
         ),
         (
-            with(&[&first.replace("conv2d_i8_dsp", "conv2d_i8_dps")]),
+            with(&[&first.replace("_dsp", "_dps")]),
             "line 2: there is no kernel",
             "did you mean `conv2d_i8_dsp`?",
         ),
