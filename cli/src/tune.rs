@@ -374,10 +374,13 @@ impl Tuned {
             );
         }
         let kind = if self.is_estimate { "estimated" } else { "measured" };
-        let percent = 100.0 * (before as f64 - after as f64) / before.max(1) as f64;
+        let saved = match after < before {
+            true => format!("−{:.1} %", 100.0 * (before - after) as f64 / before as f64),
+            false => "nothing saved".into(),
+        };
         let _ = writeln!(
             out,
-            "{}: {} → {} cycles ({kind}, −{percent:.1} %), RAM {} → {} B, constants {} → {} B; {} variants measured",
+            "{}: {} → {} cycles ({kind}, {saved}), RAM {} → {} B, constants {} → {} B; {} variants measured",
             self.board,
             grouped(before),
             grouped(after),

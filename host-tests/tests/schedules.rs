@@ -14,6 +14,7 @@ use kiln_codegen::{
 };
 use kiln_host_tests::{corpus, own_models, sweeps, Model};
 use std::collections::BTreeMap;
+use std::path::Path;
 
 /// Processors with kernels of their own.
 const TARGETS: [Target; 6] = [
@@ -148,9 +149,13 @@ fn every_kernel_that_is_offered_computes_the_same() {
         "op_dense_rows_int8",
         "op_dense_int8",
     ];
+    // Its first layers are planar.
+    let digits = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/digits/models/digits_int8.tflite");
+    let digits = Model { name: "digits_int8".into(), golden: digits.with_extension("npz"), path: digits };
     let models: Vec<Model> = own_models()
         .into_iter()
         .filter(|model| sweeps() || wanted.iter().any(|name| model.name == *name))
+        .chain([digits])
         .collect();
     assert!(!models.is_empty());
     for board in boards {

@@ -8,7 +8,7 @@ use super::layer::{Fits, Gains, Layer, Proof};
 use super::packed::packing;
 use super::portable::{self, Portable};
 use super::{banded, processors, spectrum, winograd, Packing, Selected, Selector};
-use crate::ir::{Graph, Node, NodeId, Op};
+use crate::ir::{Graph, Layout, Node, NodeId, Op};
 use crate::requant::Form;
 use crate::{Optimize, Options};
 use kiln_kernel_table::{Core, KernelId, Work};
@@ -228,7 +228,10 @@ fn offers(asked: &Asked<'_>) -> Vec<Choice> {
     for processor in processors(asked.options) {
         all.extend(processor.candidates(asked, core, u64::MAX));
     }
-    all.push(Choice::new(Rc::new(Portable), portable::cycles(asked, core)));
+    // Portable kernels of convolutions know no planar images.
+    if asked.node.op.layout() == Layout::default() {
+        all.push(Choice::new(Rc::new(Portable), portable::cycles(asked, core)));
+    }
     all.sort_by_key(|choice| choice.cycles);
     let mut names = BTreeSet::new();
     all.retain(|choice| names.insert(choice.name()));
