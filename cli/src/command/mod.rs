@@ -66,7 +66,7 @@ pub(crate) enum Command {
     /// Measure cycles, stack, RAM and flash of one inference on a board
     #[command(after_long_help = bench::EXAMPLES)]
     Bench(bench::Arguments),
-    /// Measure the kernels of each layer on a board, and write the best schedule to a file that every door takes
+    /// Measure each kernel of each layer on a board, and write the best schedule
     #[command(after_long_help = tune::EXAMPLES)]
     Tune(tune::Arguments),
     /// Flash firmware to a board through its debug probe, and start it

@@ -111,7 +111,7 @@ fn layers_that_round_once_have_the_kernels_of_those_that_round_twice() {
         kernels(&compile_graph(graph, &Options { target: Some(target), ..Options::default() }).unwrap())
     };
     for (target, fast) in
-        [(Target::CortexM0, "_pairs"), (Target::CortexMDsp, "_dsp"), (Target::Vectors, "_simd")]
+        [(Target::CortexM0, "_v6m"), (Target::CortexMDsp, "_dsp"), (Target::Vectors, "_simd")]
     {
         for (name, _) in [ONCE[0], ONCE[2]] {
             let kernels = kernels_of(name, target);
