@@ -36,12 +36,13 @@ fn the_page_shows_what_the_compiler_says() {
         json!({ "set": { "optimize": "speed", "input": "whole", "ram": "1K" } }),
         json!({ "set": { "ram": "", "target": "cortex-m4" } }),
         json!({ "slide": 0 }),
+        json!({ "set": { "optimize": "speed", "ram": "" } }),
         drop_file("broken.tflite", broken),
         drop_file("notes.txt", b"This is no model."),
         drop_file("wake word.onnx", WAKE_WORD),
     ];
     let Some(seen) = look(&steps) else { return };
-    let [first, written, project, rows, over, _, slid, cut, text, onnx] = &seen[..] else {
+    let [first, written, project, rows, over, _, slid, _, cut, text, onnx] = &seen[..] else {
         panic!("{seen:?}")
     };
     for seen in &seen {
