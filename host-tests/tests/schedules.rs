@@ -57,7 +57,7 @@ fn what_is_decided_is_read_as_it_is_written() {
         let mut count = 0;
         models.retain(|model| {
             count += usize::from(model.name.starts_with("op_"));
-            !model.name.starts_with("op_") && !model.name.starts_with("computed_") || count % 16 == 1
+            !model.name.starts_with("op_") && !model.name.starts_with("computed_") || count % 48 == 1
         });
     }
     let mut count = 0;
@@ -141,14 +141,7 @@ fn assert_all_compute_the_same(model: &Model, place: &str, input: Input) -> usiz
 fn every_kernel_that_is_offered_computes_the_same() {
     let boards = ["qemu-cortex-m4", "qemu-cortex-m0", "qemu-cortex-m55", "qemu-rv32imc", "host"];
     // Convolutions, also of one axis, depthwise ones and matrix products of each kind.
-    let wanted = [
-        "residual_int8",
-        "temporal_int8",
-        "op_conv2d_same_int8",
-        "op_conv2d_whole_image_int8",
-        "op_dense_rows_int8",
-        "op_dense_int8",
-    ];
+    let wanted = ["residual_int8", "op_conv2d_whole_image_int8", "op_dense_rows_int8"];
     // Its first layers are planar.
     let digits = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/digits/models/digits_int8.tflite");
     let digits = Model { name: "digits_int8".into(), golden: digits.with_extension("npz"), path: digits };
@@ -162,7 +155,12 @@ fn every_kernel_that_is_offered_computes_the_same() {
         let counts: Vec<usize> = models
             .iter()
             .flat_map(|model| {
-                [Input::Whole, Input::Rows].map(|input| assert_all_compute_the_same(model, board, input))
+                let by_rows = sweeps() || model.name == "residual_int8";
+                let inputs = [Input::Whole, Input::Rows];
+                inputs.map(|input| match input == Input::Whole || by_rows {
+                    true => assert_all_compute_the_same(model, board, input),
+                    false => 0,
+                })
             })
             .collect();
         assert!(counts.iter().sum::<usize>() > 3, "{board}: {counts:?}");
