@@ -103,15 +103,25 @@ struct Tuner<'a> {
 /// A name for the kernel of each node that is to have another one than that of the rules.
 type Names = BTreeMap<NodeId, String>;
 
+/// The same with measured cycles.
+type Kernels = BTreeMap<NodeId, (String, u64)>;
+
+fn names_of(kernels: &Kernels) -> Names {
+    kernels.iter().map(|(&node, (name, _))| (node, name.clone())).collect()
+}
+
 impl Tuner<'_> {
     fn run(&mut self, rules: &Compiled) -> Result<Tuned> {
         let (pipelines, before) = self.pipelines(rules)?;
         let base = self.with(rules, &pipelines, &Names::new())?;
-        let offers = offers(&base);
+        let mut offers = offers(&base);
+        offers
+            .iter_mut()
+            .for_each(|(&node, names)| names.retain(|name| Some(name) != name_of(&base, node).as_ref()));
         let rounds = offers.values().map(Vec::len).max().unwrap_or(0);
         // The rules' kernel of each node, and its measured cycles; of all other kernels the best one.
         let own = self.steps(&base)?;
-        let mut best: BTreeMap<NodeId, (String, u64)> = BTreeMap::new();
+        let mut best = Kernels::new();
         let mut unmeasured = 0;
         for round in 0..rounds {
             let names: Names =
@@ -129,12 +139,14 @@ impl Tuner<'_> {
             }
         }
         best.retain(|node, (_, took)| own.get(node).is_some_and(|own| *took < *own));
-        let chosen = self.affordable(rules, &base, &pipelines, &own, best)?;
+        let chosen = self.affordable(rules, &base, &pipelines, &own, best);
         self.progress.show("kernels", rounds, rounds);
-        let names: Names = chosen.iter().map(|(&node, (name, _))| (node, name.clone())).collect();
-        let tuned = self.with(rules, &pipelines, &names)?;
-        let after =
-            if names.is_empty() && pipelines == rule_pipelines(rules) { before } else { self.whole(&tuned)? };
+        let tuned = self.with(rules, &pipelines, &names_of(&chosen))?;
+        let after = if chosen.is_empty() && pipelines == rule_pipelines(rules) {
+            before
+        } else {
+            self.whole(&tuned)?
+        };
         // What is better layer by layer is no worse as a whole, but for what surrounds the layers.
         let (tuned, after, chosen) =
             if after < before { (tuned, after, chosen) } else { (rules.clone(), before, BTreeMap::new()) };
@@ -212,18 +224,12 @@ impl Tuner<'_> {
     ) -> Result<Compiled> {
         let own = rule_pipelines(rules);
         // Kernels that the rules chose for other pipelines are chosen anew.
-        let all: Vec<NodeId> = rules.graph.order.clone();
         let turns = |at: usize, of: &[Range<usize>]| of.iter().any(|run| run.contains(&at));
-        let is_same = |node: NodeId| {
-            let at = all.iter().position(|&other| other == node);
-            at.is_some_and(|at| turns(at, &own) == turns(at, pipelines))
-        };
-        let kernels: Names = all
-            .iter()
-            .filter(|&&node| !is_same(node))
-            .filter_map(|&node| Some((node, best_offer(rules, node, pipelines)?)))
-            .chain(names.clone())
-            .collect();
+        let order = rules.graph.order.iter().enumerate();
+        let changed = order.filter(|&(at, _)| turns(at, &own) != turns(at, pipelines));
+        let anew =
+            changed.filter_map(|(at, &node)| Some((node, best_offer(rules, node, !turns(at, pipelines))?)));
+        let kernels: Names = anew.chain(names.clone()).collect();
         let text = rules.written_as(pipelines, |node| kernels.get(&node).map(String::as_str));
         let schedule = Some(ScheduleFile { path: "schedule".into(), text: Some(text) });
         let compiled = compile(self.bytes, &self.name, &Options { schedule, ..options.clone() })?;
@@ -257,15 +263,11 @@ impl Tuner<'_> {
         if let Ok(steps) = built.and_then(|compiled| self.steps(&compiled)) {
             return steps.into_iter().filter(|(node, _)| names.contains_key(node)).collect();
         }
-        if names.len() < 2 {
-            return Vec::new();
-        }
-        let half = names.len() / 2;
-        let part = |names: &mut dyn Iterator<Item = (&NodeId, &String)>| -> Names {
-            names.map(|(&node, name)| (node, name.clone())).collect()
-        };
-        let halves = [part(&mut names.iter().take(half)), part(&mut names.iter().skip(half))];
-        halves.iter().flat_map(|names| self.measure(rules, pipelines, names)).collect()
+        let middle = names.keys().nth(names.len() / 2).filter(|_| names.len() > 1);
+        let Some(middle) = middle else { return Vec::new() };
+        let mut lower = names.clone();
+        let upper = lower.split_off(middle);
+        [lower, upper].iter().flat_map(|names| self.measure(rules, pipelines, names)).collect()
     }
 
     /// Of the better kernels those that can be afforded together: the ones that save most come first.
@@ -275,8 +277,8 @@ impl Tuner<'_> {
         base: &Compiled,
         pipelines: &[Range<usize>],
         own: &BTreeMap<NodeId, u64>,
-        best: BTreeMap<NodeId, (String, u64)>,
-    ) -> Result<BTreeMap<NodeId, (String, u64)>> {
+        best: Kernels,
+    ) -> Kernels {
         let fits = |compiled: &Compiled| {
             let ram = self.options.ram.unwrap_or_else(|| base.plan.ram_bytes());
             let constants = match self.options.flash {
@@ -285,26 +287,23 @@ impl Tuner<'_> {
             };
             compiled.plan.ram_bytes() <= ram && compiled.program.constant_bytes() <= constants
         };
-        let names = |chosen: &BTreeMap<NodeId, (String, u64)>| -> Names {
-            chosen.iter().map(|(&node, (name, _))| (node, name.clone())).collect()
-        };
-        let affords = |chosen: &BTreeMap<NodeId, (String, u64)>| {
-            self.with(rules, pipelines, &names(chosen)).is_ok_and(|compiled| fits(&compiled))
+        let affords = |chosen: &Kernels| {
+            self.with(rules, pipelines, &names_of(chosen)).is_ok_and(|compiled| fits(&compiled))
         };
         if affords(&best) {
-            return Ok(best);
+            return best;
         }
         let mut by_gain: Vec<_> = best.into_iter().collect();
         let gain = |node: &NodeId, took: u64| own.get(node).copied().unwrap_or(0).saturating_sub(took);
         by_gain.sort_by_key(|(node, (_, took))| std::cmp::Reverse(gain(node, *took)));
-        let mut chosen = BTreeMap::new();
+        let mut chosen = Kernels::new();
         for (node, kernel) in by_gain {
             chosen.insert(node, kernel);
             if !affords(&chosen) {
                 chosen.remove(&node);
             }
         }
-        Ok(chosen)
+        chosen
     }
 }
 
@@ -328,25 +327,22 @@ fn name_of(compiled: &Compiled, node: NodeId) -> Option<String> {
     Some(compiled.program.chosen(step)?.name.to_string())
 }
 
-/// The kernel with the fewest predicted cycles in these pipelines.
-fn best_offer(rules: &Compiled, node: NodeId, pipelines: &[Range<usize>]) -> Option<String> {
-    let at = rules.graph.order.iter().position(|&other| other == node)?;
-    let whole = !pipelines.iter().any(|run| run.contains(&at));
+/// The kernel with the fewest predicted cycles, of a node that a step computes.
+fn best_offer(rules: &Compiled, node: NodeId, whole: bool) -> Option<String> {
     name_of(rules, node)?;
     rules.offers(node, whole).first().map(|choice| choice.name().into_owned())
 }
 
-/// The other kernels of each node that has a choice.
-fn offers(base: &Compiled) -> BTreeMap<NodeId, Vec<String>> {
+/// The names of all kernels that compute a node exactly, for each node that has several.
+pub fn offers(base: &Compiled) -> BTreeMap<NodeId, Vec<String>> {
     let mut all = BTreeMap::new();
     for (index, step) in base.schedule.steps.iter().enumerate() {
         let StepKind::Compute(node) = step.kind else { continue };
-        let own = name_of(base, node);
         let whole = base.schedule.pipeline_of(index).is_none();
-        let others = base.offers(node, whole).into_iter().map(|choice| choice.name().into_owned());
-        let others: Vec<String> = others.filter(|name| Some(name) != own.as_ref()).collect();
-        if !others.is_empty() {
-            all.insert(node, others);
+        let names: Vec<String> =
+            base.offers(node, whole).iter().map(|choice| choice.name().into_owned()).collect();
+        if names.len() > 1 {
+            all.insert(node, names);
         }
     }
     all

@@ -262,7 +262,7 @@ pub struct Compiled {
     pub alternatives: Vec<search::Alternative>,
     /// What a written schedule says and the model does not fit: it is not used.
     pub unused: Vec<String>,
-    /// For what the passes rewrote the graph: where a budget asks for it, for less memory than the options.
+    /// What the passes rewrote the graph for: what the options favour, or less memory where a budget asked for it.
     pub passes: Optimize,
     /// What the passes did.
     pub log: log::Log,

@@ -5,15 +5,15 @@
 use cargo_kiln::compare::compare;
 use cargo_kiln::noise::Noise;
 use cargo_kiln::place::Place;
-use cargo_kiln::tune::tune;
+use cargo_kiln::tune::{offers, tune};
 use kiln_boards::Board;
 use kiln_codegen::ir::NodeId;
+use kiln_codegen::schedule::StepKind;
 use kiln_codegen::search::written::{replaced, Key};
 use kiln_codegen::{
     compile_graph, import, read_file, Compiled, Error, Input, Optimize, Options, ScheduleFile, Target,
 };
 use kiln_host_tests::{corpus, own_models, sweeps, Model};
-use std::collections::BTreeMap;
 use std::path::Path;
 
 /// Processors with kernels of their own.
@@ -84,23 +84,6 @@ fn what_is_decided_is_read_as_it_is_written() {
     assert!(count > 200, "{count}");
 }
 
-/// Offers of each node that has several, by node; the kernel of the rules first.
-fn offers(rules: &Compiled) -> BTreeMap<NodeId, Vec<String>> {
-    let mut offers = BTreeMap::new();
-    for (index, step) in rules.schedule.steps.iter().enumerate() {
-        let kiln_codegen::schedule::StepKind::Compute(node) = step.kind else { continue };
-        let own = rules.program.chosen(index).unwrap().name.to_string();
-        let whole = rules.schedule.pipeline_of(index).is_none();
-        let names: Vec<String> =
-            rules.offers(node, whole).iter().map(|choice| choice.name().to_string()).collect();
-        assert!(names.contains(&own), "{own} is none of {names:?}");
-        if names.len() > 1 {
-            offers.insert(node, names);
-        }
-    }
-    offers
-}
-
 /// Runs a model with each kernel that is offered for each layer, and compares all outputs with the interpreter's. Returns how many layers had another kernel than that of the rules.
 fn assert_all_compute_the_same(model: &Model, place: &str, input: Input) -> usize {
     let at = Place::find(place).unwrap();
@@ -111,6 +94,12 @@ fn assert_all_compute_the_same(model: &Model, place: &str, input: Input) -> usiz
     let cases = [noise.inputs(&graph), noise.inputs(&graph)];
     let expected = Place::Interp.run(&graph, &rules, &cases).unwrap();
     let (offers, runs) = (offers(&rules), rules.kept().unwrap().nodes.clone());
+    for chosen in &rules.program.chosen {
+        let StepKind::Compute(node) = rules.schedule.steps[chosen.step].kind else { continue };
+        let whole = rules.schedule.pipeline_of(chosen.step).is_none();
+        let names: Vec<_> = rules.offers(node, whole).iter().map(|choice| choice.name()).collect();
+        assert!(names.contains(&chosen.name), "{chosen:?} is none of {names:?}");
+    }
     let rounds = offers.values().map(Vec::len).max().unwrap_or(0);
     let mut others = 0;
     for round in 0..rounds {

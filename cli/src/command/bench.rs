@@ -1,12 +1,11 @@
 //! `cargo kiln bench`.
 
+use super::board::BoardArgs;
 use super::kiln::KilnArgs;
 use super::model::ModelArgs;
 use anyhow::Result;
 use cargo_kiln::bench::{bench, measure, trade, trade_json, Benchmark};
-use cargo_kiln::boards;
 use clap::Args;
-use kiln_boards::Board;
 use std::process::ExitCode;
 
 pub(super) const EXAMPLES: &str = "\
@@ -31,12 +30,8 @@ Examples:
 
 #[derive(Args)]
 pub(crate) struct Arguments {
-    /// The board, emulated or real: `cargo kiln boards` lists them
-    #[arg(long, visible_alias = "on", default_value = "qemu-cortex-m4", value_parser = boards::any(), hide_possible_values = true)]
-    board: String,
-    /// Serial number of a real board's debug probe, if there are several
-    #[arg(long, value_name = "SERIAL")]
-    probe: Option<String>,
+    #[command(flatten)]
+    board: BoardArgs,
     /// Also show each layer, measured in a second run
     #[arg(long)]
     per_layer: bool,
@@ -52,8 +47,8 @@ pub(crate) struct Arguments {
 impl Arguments {
     pub(super) fn run(self) -> Result<ExitCode> {
         self.kiln.prefer()?;
-        let (model, options, probe) = (&self.model.model, self.model.each_options()?, self.probe.as_deref());
-        let board = Board::find(&self.board)?;
+        let (model, options, probe) = (&self.model.model, self.model.each_options()?, self.board.probe());
+        let board = self.board.find()?;
         let each = options.iter();
         if board.is_emulated() {
             let reports = each.map(|options| bench(model, options, &board.name, self.per_layer));

@@ -3,6 +3,7 @@
 #[macro_use]
 mod answer;
 mod bench;
+mod board;
 mod boards;
 mod compile;
 mod eval;

@@ -1,13 +1,12 @@
 //! `cargo kiln tune`.
 
+use super::board::BoardArgs;
 use super::kiln::KilnArgs;
 use super::model::ModelArgs;
 use anyhow::{bail, Result};
-use cargo_kiln::boards;
 use cargo_kiln::tune::tune;
 use clap::Args;
-use kiln_boards::Board;
-use kiln_codegen::search::written::replaced;
+use kiln_codegen::search::written::{replaced, sections};
 use kiln_codegen::{write_whole, Door, ScheduleFile};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -30,12 +29,8 @@ Examples:
 
 #[derive(Args)]
 pub(crate) struct Arguments {
-    /// The board, emulated or real: `cargo kiln boards` lists them
-    #[arg(long, visible_alias = "board", default_value = "qemu-cortex-m4", value_parser = boards::any(), hide_possible_values = true)]
-    on: String,
-    /// Serial number of a real board's debug probe, if there are several
-    #[arg(long, value_name = "SERIAL")]
-    probe: Option<String>,
+    #[command(flatten)]
+    board: BoardArgs,
     /// Begin no measurement after so many seconds [default: measure every kernel]
     #[arg(long, value_name = "N")]
     seconds: Option<u64>,
@@ -58,15 +53,15 @@ impl Arguments {
         if options.schedule.is_some() {
             bail!("tuning begins with what the rules choose\n    help: leave out --schedule; --output names the file to write");
         }
-        let board = Board::find(&self.on)?;
+        let board = self.board.find()?;
         let path = self.output.clone().unwrap_or_else(|| model.with_extension("schedule"));
         // A file that is no schedule is found before the work is done.
         let mut file = ScheduleFile { path: path.display().to_string(), text: Some(String::new()) };
         if path.exists() {
             file.text = Some(std::fs::read_to_string(&path)?);
         }
-        kiln_codegen::search::written::sections(&file)?;
-        let tuned = tune(model, &options, board, self.probe.as_deref(), self.seconds)?;
+        sections(&file)?;
+        let tuned = tune(model, &options, board, self.board.probe(), self.seconds)?;
         write_whole(&path, replaced(&file, tuned.key, &tuned.text)?)?;
         if self.json {
             sayln!("{:#}", tuned.json());

@@ -252,6 +252,9 @@ pub fn planar_result(graph: &Graph, node: NodeId, options: &Options) -> bool {
     processors(options).any(|processor| processor.writes_planar(&asked))
 }
 
+/// Bytes of the largest window of a convolution that a written schedule can ask for.
+const LARGEST_WINDOW: usize = 16384;
+
 /// What a kernel is asked for.
 pub(super) struct Asked<'g> {
     pub(super) graph: &'g Graph,
@@ -277,6 +280,20 @@ impl<'g> Asked<'g> {
         let packing = packing(graph, node, options);
         let roomy = options.optimize != Optimize::Memory;
         Asked { graph, id, node, options, whole, packing, winograd: false, roomy, all: false, fits }
+    }
+
+    /// For how many pixels a convolution's window may be, besides what the rule says, where all kernels are asked for: up to `most`, and no larger than a written schedule can ask for.
+    pub(super) fn other_windows(
+        &self,
+        by_rule: usize,
+        most: usize,
+        bytes: impl Fn(usize) -> usize,
+    ) -> Vec<usize> {
+        let numbers = [2, 4, 8, 16, most].into_iter().filter(|&pixels| self.all && pixels <= most);
+        let mut others: Vec<usize> =
+            numbers.filter(|&pixels| pixels != by_rule && bytes(pixels) <= LARGEST_WINDOW).collect();
+        others.dedup();
+        others
     }
 
     /// Products of a kernel that computes pixels in tiles: what is left of a call counts as a whole tile, up to `padded` pixels. In a pipeline rows come alone.

@@ -58,7 +58,7 @@ impl Key {
 pub struct Section {
     /// What it is for.
     pub key: Key,
-    /// For what the passes rewrite the graph, if not for what is favoured.
+    /// What the passes rewrite the graph for: what is favoured, or less memory where a budget asked for it.
     pub passes: Optimize,
     path: String,
     /// The lines of the file that it consists of, counted from 0.
@@ -245,8 +245,7 @@ impl Section {
     /// # Errors
     /// [`Error::Options`] with the line where a node runs before what it reads, stands twice or has a kernel that there is not, and where nodes that take turns do not follow each other.
     pub fn fit(&self, graph: &Graph) -> Result<Written, Error> {
-        let mut by_value: BTreeMap<u32, NodeId> = BTreeMap::new();
-        by_value.extend(graph.nodes().map(|(id, node)| (node.result.0, id)));
+        let by_value: BTreeMap<u32, NodeId> = graph.nodes().map(|(id, node)| (node.result.0, id)).collect();
         let mut written = Written {
             order: graph.order.clone(),
             unused: Vec::new(),

@@ -127,7 +127,10 @@ fn layers(asked: &Asked<'_>) -> Vec<Kernel> {
             } else if tiles(&shape) {
                 let proof = asked.proof(Gains::Alternating);
                 let tiled = |pixels| proof.clone().map(|proof| Kernel::Tiled(shape, pixels, proof));
-                let tiled = windows(&shape, asked).into_iter().filter_map(tiled);
+                let by_rule = window_pixels(&shape, asked.options);
+                let most = shape.out_w.next_multiple_of(2).max(2);
+                let others = asked.other_windows(by_rule, most, |pixels| 4 * shape.window_words(pixels));
+                let tiled = std::iter::once(by_rule).chain(others).filter_map(tiled);
                 tiled.chain(conv::winograd(asked, shape)).collect()
             } else {
                 Vec::new()
@@ -143,17 +146,6 @@ fn depthwise(asked: &Asked<'_>, shape: Sizes, proof: Proof) -> Kernel {
         Some(axis) => Kernel::Temporal(shape, axis, proof),
         None => Kernel::Depthwise(shape, proof),
     }
-}
-
-/// How many pixels the window of a convolution in tiles may cover: what the rule says, and other numbers where all kernels are asked for.
-fn windows(shape: &Sizes, asked: &Asked<'_>) -> Vec<usize> {
-    let by_rule = window_pixels(shape, asked.options);
-    let most = shape.out_w.next_multiple_of(2).max(2);
-    let others = [2, 4, 8, 16, most].into_iter().filter(|&pixels| asked.all && pixels <= most);
-    let fits = |pixels: usize| 4 * shape.window_words(pixels) <= LARGEST_WINDOW;
-    let mut all: Vec<usize> = others.filter(|&pixels| fits(pixels) && pixels != by_rule).collect();
-    all.dedup();
-    [vec![by_rule], all].concat()
 }
 
 /// A kernel with what follows from it.
@@ -363,8 +355,6 @@ fn window_pixels(shape: &Sizes, options: &Options) -> usize {
 
 /// Bytes of a window, if two pixels do not need more.
 const SPEEDY_WINDOW: usize = 4096;
-/// Bytes of the largest one that a written schedule can ask for.
-const LARGEST_WINDOW: usize = 16384;
 const THRIFTY_WINDOW: usize = 640;
 
 /// Whether the filters of a layer with results of 8 bits can be packed in pairs: `a + 256·b` of two 8-bit weights has to fit 16 bits, and the sums of

@@ -93,7 +93,10 @@ fn layers(asked: &Asked<'_>) -> Vec<Kernel> {
             let dilated = shape.dilation_w > 1 && shape.k_w > 1;
             let Some(fitted) = Fitted::of(asked).filter(|_| !dilated) else { return Vec::new() };
             let tiled = |pixels| Kernel::Tiled(shape, pixels, fitted.clone());
-            windows(&shape, asked).into_iter().map(tiled).collect()
+            let by_rule = (!is_direct(&shape)).then(|| window_pixels(&shape, asked.options.optimize));
+            let bytes = |pixels| window_bytes(&shape, pixels);
+            let others = asked.other_windows(by_rule.unwrap_or(0), shape.out_w, bytes);
+            std::iter::once(by_rule).chain(others.into_iter().map(Some)).map(tiled).collect()
         }
         (Op::Conv2d { .. }, Some(shape)) => {
             let Some(fitted) = Fitted::of(asked) else { return Vec::new() };
@@ -125,17 +128,6 @@ fn is_direct(shape: &Sizes) -> bool {
         && inside(shape.out_h, shape.stride_h, shape.in_h)
 }
 
-/// For how many pixels of the result there may be a work space: what the rule says, and other numbers where all kernels are asked for.
-fn windows(shape: &Sizes, asked: &Asked<'_>) -> Vec<Option<usize>> {
-    let by_rule = (!is_direct(shape)).then(|| window_pixels(shape, asked.options.optimize));
-    let most = shape.out_w;
-    let others = [2, 4, 8, 16, most].into_iter().filter(|&pixels| asked.all && pixels <= most);
-    let fits = |pixels: usize| window_bytes(shape, pixels) <= LARGEST_WINDOW;
-    let mut all: Vec<usize> = others.filter(|&pixels| fits(pixels) && Some(pixels) != by_rule).collect();
-    all.dedup();
-    [by_rule].into_iter().chain(all.into_iter().map(Some)).collect()
-}
-
 /// How many pixels of the result the work space is for. What neighbours have in common is copied once if they are in it together.
 fn window_pixels(shape: &Sizes, optimize: Optimize) -> usize {
     let bytes = match optimize {
@@ -153,8 +145,6 @@ fn window_bytes(shape: &Sizes, pixels: usize) -> usize {
     (columns * shape.k_h * shape.in_c).next_multiple_of(4)
 }
 
-/// Bytes of the largest window that a written schedule can ask for.
-const LARGEST_WINDOW: usize = 16384;
 /// Bytes of a window, if two pixels do not need more.
 const SPEEDY_WINDOW: usize = 4096;
 const THRIFTY_WINDOW: usize = 640;
