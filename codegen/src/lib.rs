@@ -145,13 +145,22 @@ fn lower_as(
     // The recorder holds a second graph, which the stages below need not pay for.
     let log = recorder.finish();
     graph.order = schedule::order::order(&graph);
+    let mut groups = search::groups::Groups::new();
+    let mut not_divided = Vec::new();
+    if let Some(section) = section {
+        (groups, not_divided) = section.groups(&graph);
+        graph = search::groups::divided(&graph, &groups)?;
+    }
     let written = section.map(|section| section.fit(&graph)).transpose()?;
     written.iter().for_each(|written| graph.order.clone_from(&written.order));
     verify::after_stage("order", &graph)?;
-    let search::Found { schedule, kernels, plan, alternatives, unused } = match &written {
+    let found = match &written {
         Some(written) => search::follow(&graph, options, written)?,
-        None => search::search(&graph, options)?,
+        None => search::groups::search_groups(&mut graph, options, &mut groups)?,
     };
+    let search::Found { schedule, kernels, plan, alternatives, mut unused } = found;
+    unused.extend(not_divided);
+    let groups = groups.iter().map(|(&id, &count)| (graph.node(id).result, count)).collect();
     schedule::check(&graph, &schedule).map_err(|objection| objection.into_error("schedule"))?;
     plan::check(&graph, &schedule, &plan).map_err(|objection| objection.into_error("plan"))?;
     let (mut program, problems) = select::select_all(&graph, &schedule, &plan, options, kernels)?;
@@ -161,7 +170,8 @@ fn lower_as(
     }
     program.camera = select::camera(&program, options)?;
     let options = asked.clone();
-    let compiled = Compiled { graph, schedule, plan, program, alternatives, unused, passes, log, options };
+    let compiled =
+        Compiled { graph, schedule, plan, program, alternatives, groups, unused, passes, log, options };
     Ok((compiled, problems))
 }
 
@@ -260,6 +270,8 @@ pub struct Compiled {
     pub program: select::Program,
     /// The schedules that were tried.
     pub alternatives: Vec<search::Alternative>,
+    /// Convolutions that were divided into groups of channels, by their results, and into how many.
+    pub groups: Vec<(ir::ValueId, usize)>,
     /// What a written schedule says and the model does not fit: it is not used.
     pub unused: Vec<String>,
     /// What the passes rewrote the graph for: what the options favour, or less memory where a budget asked for it.
@@ -300,7 +312,11 @@ impl Compiled {
                 None => Some((&*chosen.name, chosen.cycles)),
             }
         };
-        written::text(written::Key::of(&self.options), self.passes, &self.graph, pipelines, chosen)
+        let same = |tried: &&search::Alternative| tried.nodes == pipelines;
+        let again = self.kept().filter(same).or_else(|| self.alternatives.iter().find(same));
+        let again = again.map_or(&[][..], |tried| &tried.again);
+        let key = written::Key::of(&self.options);
+        written::text(key, self.passes, (&self.graph, &self.groups), (pipelines, again), chosen)
     }
 
     /// The kernels that compute a node exactly, the cheapest first, where all of its rows are computed at once or (`false`) one by one.

@@ -70,7 +70,7 @@ pub use kernels::{Band, Rows};
 pub use kiln_macros::{features as __features, include_model as __include_model};
 pub use model::{trace, DType, Model, ModelInfo, TensorInfo};
 pub use quantized::{dequantize, quantize, Quantized};
-pub use rows::{constant_row, due};
+pub use rows::{constant_row, due, Again};
 pub use share::Share;
 #[doc(hidden)]
 pub use share::{largest, sum};

@@ -171,6 +171,44 @@ pub const fn due(tick: usize, first: usize, every: usize, band: usize, rows: usi
     Some(Band { first: start, rows: if band < left { band } else { left } })
 }
 
+/// Rows of a step of a pipeline that computes rows more than once: each time all rows that one row of its reader needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Again {
+    /// How many times.
+    pub times: usize,
+    /// Rows from one time to the next.
+    pub stride: usize,
+    /// Rows before the first one that the first time asks for.
+    pub before: usize,
+}
+
+impl Again {
+    /// The rows that are due at `tick`, if any: at tick `first`, and every `every` ticks from then on, the next `times` times, the `band` rows from
+    /// `n * stride - before` on, those of them that are among `rows`.
+    #[inline(always)]
+    pub const fn due(
+        self,
+        tick: usize,
+        first: usize,
+        every: usize,
+        band: usize,
+        rows: usize,
+    ) -> Option<Band> {
+        let since = tick.wrapping_sub(first);
+        let (Some(turn), Some(0)) = (since.checked_div(every), since.checked_rem(every)) else { return None };
+        if tick < first || turn >= self.times {
+            return None;
+        }
+        let start = turn.wrapping_mul(self.stride);
+        let end = start.wrapping_add(band).saturating_sub(self.before);
+        let (start, end) = (start.saturating_sub(self.before), if end < rows { end } else { rows });
+        if start >= end {
+            return None;
+        }
+        Some(Band { first: start, rows: end.wrapping_sub(start) })
+    }
+}
+
 /// Row `row` of a constant with `len` elements per row; empty where it has no such row.
 #[inline(always)]
 pub fn constant_row<T>(all: &[T], len: usize, row: usize) -> &[T] {
@@ -370,6 +408,26 @@ mod tests {
         assert!(ticks(7, 1, 1, usize::MAX).eq([(7, 0..1), (8, 1..2)]));
         assert_eq!(due(3, 0, 0, 1, 9), None);
         assert_eq!(due(0, usize::MAX, 2, 1, 9), None);
+    }
+
+    #[test]
+    fn rows_of_windows_are_due_again() {
+        let due = |tick, again: Again, first, every, band, rows| {
+            again.due(tick, first, every, band, rows).map(Band::range)
+        };
+        let ticks = |again, first, every, band, rows| {
+            (0..20).filter_map(move |tick| Some((tick, due(tick, again, first, every, band, rows)?)))
+        };
+        // Windows of three rows of four, with padding above and below.
+        let same = Again { times: 4, stride: 1, before: 1 };
+        assert!(ticks(same, 2, 3, 3, 4).eq([(2, 0..2), (5, 0..3), (8, 1..4), (11, 2..4)]));
+        let halved = Again { times: 2, stride: 2, before: 0 };
+        assert!(ticks(halved, 0, 1, 3, 4).eq([(0, 0..3), (1, 2..4)]));
+        // Windows in the padding alone have no rows, and neither do any numbers that make no sense.
+        assert!(ticks(Again { times: 3, stride: 1, before: 2 }, 0, 1, 2, 1).eq([(1, 0..1), (2, 0..1)]));
+        let most = Again { times: usize::MAX, stride: usize::MAX, before: usize::MAX };
+        assert!(ticks(most, 0, 1, usize::MAX, 9).all(|(_, rows)| rows.end <= 9));
+        assert_eq!(due(3, same, 0, 0, 3, 4), None);
     }
 
     #[test]

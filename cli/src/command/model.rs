@@ -63,6 +63,9 @@ pub(super) struct OptionArgs {
     /// Budget for the predicted cycles of an inference, e.g. 5M: of the schedules that take no more, the one with the least RAM; an error if there is none
     #[arg(long, value_name = "CYCLES")]
     cycles: Option<String>,
+    /// Let rows be computed again to save RAM, up to so many multiply-accumulates, as a factor of the model's, e.g. 1.2 [default: 1]
+    #[arg(long, value_name = "FACTOR")]
+    recompute: Option<String>,
     /// Budget for constants in bytes, e.g. 64K; an error if they need more
     #[arg(long, value_name = "BYTES")]
     flash: Option<String>,
@@ -150,6 +153,7 @@ impl OptionArgs {
             ("optimize", &optimize),
             ("ram", &self.ram),
             ("cycles", &self.cycles),
+            ("recompute", &self.recompute),
             ("flash", &self.flash),
             ("input", &self.input),
             ("source", &self.source),

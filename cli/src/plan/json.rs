@@ -83,6 +83,7 @@ fn steps(compiled: &Compiled) -> Vec<Value> {
                 "band": line.beat.band,
                 "first_tick": line.beat.first,
                 "every_ticks": line.beat.every,
+                "rows_computed": line.computed,
                 "sum_bytes": line.absorbs,
                 "result": { "bytes": line.held.bytes, "ring_rows": line.held.ring, "memory": memory(line.held.role) },
                 "in_place_of": line.in_place_of,

@@ -108,7 +108,7 @@ fn headline(pipeline: &Pipeline) -> String {
 /// `1 at 3, 5, …`: how many rows at a time, and the ticks.
 fn when(line: &Line) -> String {
     let beat = line.beat;
-    let bands = line.rows.div_ceil(beat.band.max(1));
+    let bands = beat.again.map_or(line.rows.div_ceil(beat.band.max(1)), |again| again.times);
     match bands {
         0 | 1 => format!("{} at {}", beat.band, beat.first),
         2 => format!("{} at {}, {}", beat.band, beat.first, beat.first + beat.every),

@@ -85,7 +85,7 @@ fn in_build(name: &str, value: &str) -> String {
             format!(".{name}({}::{})", capitalised(name), capitalised(value))
         }
         "target" => format!(".target({value:?}.parse()?)"),
-        "source" => format!(".source({value:?})?"),
+        "source" | "recompute" => format!(".{name}({value:?})?"),
         _ if is_number(value) => format!(".{name}({value})"),
         _ => match value.strip_suffix('K').filter(|count| is_number(count)) {
             Some(count) if name != "cycles" => format!(".{name}({count} * 1024)"),
@@ -176,6 +176,7 @@ mod tests {
         ("ram = \"20K\"", ".ram(20 * 1024)", "--ram 20K"),
         ("ram = 20481", ".ram(20481)", "--ram 20481"),
         ("cycles = \"500K\"", ".cycles(500_000)", "--cycles 500K"),
+        ("recompute = \"1.2\"", ".recompute(\"1.2\")?", "--recompute 1.2"),
         ("weights_section = \".flash2\"", ".weights_section(\".flash2\")", "--weights-section .flash2"),
         ("target = \"cortex-m4\"", ".target(\"cortex-m4\".parse()?)", "--target cortex-m4"),
         ("input_shape([1, ?, 3])", ".input_shape([1, ?, 3])", "--input-shape '[1, ?, 3]'"),

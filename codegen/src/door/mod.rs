@@ -339,6 +339,16 @@ impl Build {
         Ok(self)
     }
 
+    /// How many multiply-accumulates an inference may take, as a factor of those of the model (`"1.2"`): rows may be computed again where less RAM is asked for than it takes to
+    /// keep them.
+    ///
+    /// # Errors
+    /// [`Error::Options`] for what is no factor from 1 to 10.
+    pub fn recompute(mut self, factor: &str) -> Result<Self, Error> {
+        self.options.set("recompute", factor)?;
+        Ok(self)
+    }
+
     /// A file with a written schedule, relative to the crate's folder: see `cargo kiln tune`, and `cargo kiln plan --emit schedule`.
     pub fn schedule(mut self, path: &str) -> Self {
         self.options.schedule = Some(ScheduleFile { path: path.into(), text: None });

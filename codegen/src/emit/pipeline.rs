@@ -1,7 +1,7 @@
 //! Pipelines: steps that take turns, as a function that runs one tick, and the loop that calls it.
 
 use super::argument::{memory_idents, memory_parameters};
-use crate::schedule::Beat;
+use crate::schedule::{Again, Beat};
 use crate::select::{Arg, Call, Loop, Program, Turn};
 use proc_macro2::{Ident, Literal, TokenStream};
 use quote::{format_ident, quote};
@@ -91,7 +91,7 @@ fn doc(body: &Loop) -> [String; 3] {
 
 /// `let band = …`: the rows of a step that are due at this tick, or the end of it. Without a name if neither `named` nor any kernel asks for them.
 pub(super) fn expand_due(turn: &Turn, calls: &[Call], named: bool) -> TokenStream {
-    let Beat { first, every, band } = turn.beat;
+    let Beat { first, every, band, again } = turn.beat;
     let [first, every, band] = [first, every, band].map(Literal::usize_unsuffixed);
     let rows = match turn.rows {
         Some(rows) => {
@@ -107,12 +107,19 @@ pub(super) fn expand_due(turn: &Turn, calls: &[Call], named: bool) -> TokenStrea
     } else {
         quote! { _ }
     };
-    quote! { let Some(#name) = kiln::due(tick, #first, #every, #band, #rows) else { return }; }
+    let Some(Again { stride, before, times }) = again else {
+        return quote! { let Some(#name) = kiln::due(tick, #first, #every, #band, #rows) else { return }; };
+    };
+    let [stride, before, times] = [stride, before, times].map(Literal::usize_unsuffixed);
+    quote! {
+        let again = kiln::Again { times: #times, stride: #stride, before: #before };
+        let Some(#name) = again.due(tick, #first, #every, #band, #rows) else { return };
+    }
 }
 
 /// When a step computes how many rows, and how many are held, in words.
 pub(super) fn describe(turn: &Turn) -> String {
-    let Beat { first, every, band } = turn.beat;
+    let Beat { first, every, band, again } = turn.beat;
     let what = match (band, turn.rows) {
         (1, Some(1)) => "Its one row".into(),
         (1, Some(rows)) => format!("One of its {rows} rows"),
@@ -121,7 +128,11 @@ pub(super) fn describe(turn: &Turn) -> String {
         (_, Some(rows)) => format!("{band} of its {rows} rows"),
         (_, None) => format!("{band} rows"),
     };
-    let once = turn.rows.is_some_and(|rows| band >= rows);
+    let what = match again {
+        Some(Again { stride, .. }) => format!("{what}, {stride} further each time, some again,"),
+        None => what,
+    };
+    let once = again.is_none() && turn.rows.is_some_and(|rows| band >= rows);
     let when = match (once, every, first) {
         (true, _, _) => format!("at tick {first}"),
         (_, 1, 0) => "at every tick".into(),

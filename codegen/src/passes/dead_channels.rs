@@ -246,7 +246,7 @@ fn absorb(graph: &mut Graph, constants: &[Vec<Option<i32>>], id: NodeId, keep: &
     gather(graph, id, 1, last, keep);
 }
 
-fn gather_factors(rescale: &mut Rescale, keep: &[usize]) {
+pub(super) fn gather_factors(rescale: &mut Rescale, keep: &[usize]) {
     match rescale {
         Rescale::FixedPoint(factors) | Rescale::Once(factors) if factors.len() > 1 => {
             *factors = keep.iter().filter_map(|&o| factors.get(o).copied()).collect();
@@ -259,7 +259,7 @@ fn gather_factors(rescale: &mut Rescale, keep: &[usize]) {
 }
 
 /// Replaces a constant operand by some of its slices along an axis.
-fn gather(graph: &mut Graph, id: NodeId, operand: usize, axis: usize, keep: &[usize]) {
+pub(super) fn gather(graph: &mut Graph, id: NodeId, operand: usize, axis: usize, keep: &[usize]) {
     let Some(&old) = graph.node(id).operands.get(operand) else { return };
     let (Some(data), ty) = (graph.const_data(old), graph.ty(old)) else { return };
     let dims = ty.shape.dims();

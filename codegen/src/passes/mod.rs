@@ -32,6 +32,7 @@
 //! skipped instead of added, for `fold_scale`, which rounds products of constants, for `subtract_means` and `hard_swish`, whose factors have another order, and for
 //! `permute_dense` and `recurrent`, which add in another order.
 
+pub mod channel_groups;
 pub mod constant_channels;
 pub mod constant_gathers;
 pub mod cse;

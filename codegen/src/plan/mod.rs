@@ -67,12 +67,25 @@ impl Plan {
     }
 }
 
+/// How many pairs of items [`quick_bytes`] looks at.
+const QUICK: usize = search::BUDGET / 100;
+
 /// Plans the memory of a schedule.
 ///
 /// # Errors
 /// [`Error::Unsupported`] if the arena or the states exceed [`MAX_BYTES`].
 pub fn plan(graph: &Graph, schedule: &Schedule) -> Result<Plan, Error> {
     plan_with(schedule, lifetimes(graph, schedule), problem(graph, schedule)?)
+}
+
+/// About how many bytes of RAM a schedule needs: what [`plan`] finds is mostly less, and takes much longer to find.
+///
+/// # Errors
+/// As [`plan`].
+pub fn quick_bytes(graph: &Graph, schedule: &Schedule) -> Result<usize, Error> {
+    let solution = search::solve_to(&problem(graph, schedule)?, 0, QUICK);
+    let retained = schedule.storage.buffers.iter().filter(|buffer| !buffer.role.in_arena());
+    Ok(retained.fold(solution.bytes, |sum, buffer| sum.saturating_add(buffer.bytes)))
 }
 
 /// The packing problem of a schedule: one item for each buffer in the arena, in their order.

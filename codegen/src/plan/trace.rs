@@ -87,7 +87,7 @@ impl Trace {
     /// Of a pipeline that ends; `None` if it is too long.
     pub(super) fn of_pipeline(graph: &Graph, schedule: &Schedule, pipeline: &Pipeline) -> Option<Trace> {
         let steps = schedule.steps.get(pipeline.steps.clone())?;
-        let events = steps.iter().fold(pipeline.ticks, |sum, step| sum.saturating_add(step.rows));
+        let events = steps.iter().fold(pipeline.ticks, |sum, step| sum.saturating_add(step.computed()));
         if events > MOST_EVENTS || pipeline.feed == Feed::Sliding {
             return None;
         }
@@ -98,7 +98,8 @@ impl Trace {
             }
             for step in pipeline.steps.clone() {
                 if let Some(rows) = schedule.steps[step].due(tick, false) {
-                    tracer.band(step, rows, 1);
+                    let unit = if schedule.steps[step].beat.again.is_some() { rows.len() } else { 1 };
+                    tracer.band(step, rows, unit);
                 }
             }
         }

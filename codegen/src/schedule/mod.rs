@@ -141,7 +141,7 @@ pub enum StepKind {
 }
 
 /// When a step runs, in ticks of its pipeline: at tick `first` for the first time, from then on every `every` ticks, each time for
-/// the next `band` rows (fewer where fewer are left).
+/// the next `band` rows (fewer where fewer are left), or for the rows of [`Again`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Beat {
     /// Tick of the first band.
@@ -150,6 +150,29 @@ pub struct Beat {
     pub every: usize,
     /// Rows computed at a time, at least 1.
     pub band: usize,
+    /// Rows are computed more than once.
+    pub again: Option<Again>,
+}
+
+/// The rows of a step that computes, each time, all rows that one row of its reader needs, also those that it has computed before: `band` rows from
+/// `n · stride - before` on for the `n`-th time, without those outside the value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Again {
+    /// Rows from one time to the next.
+    pub stride: usize,
+    /// Rows before the first one that the first time asks for: the reader's padding.
+    pub before: usize,
+    /// How many times.
+    pub times: usize,
+}
+
+impl Again {
+    /// The rows of the `n`-th time, of `rows` in all.
+    pub fn rows(&self, n: usize, band: usize, rows: usize) -> Range<usize> {
+        let start = n * self.stride;
+        let end = (start + band).saturating_sub(self.before).min(rows);
+        start.saturating_sub(self.before).min(end)..end
+    }
 }
 
 /// One kernel call, or one for each of its bands.
@@ -188,11 +211,19 @@ impl Step {
         Step {
             kind,
             rows,
-            beat: Beat { first: 0, every: 1, band: rows.max(1) },
+            beat: Beat { first: 0, every: 1, band: rows.max(1), again: None },
             workspace: None,
             shared: false,
             apart: false,
             at_once: 1,
+        }
+    }
+
+    /// How many rows it computes in an inference, those that it computes again included.
+    pub fn computed(&self) -> usize {
+        match self.beat.again {
+            Some(again) => (0..again.times).map(|n| again.rows(n, self.beat.band, self.rows).len()).sum(),
+            None => self.rows,
         }
     }
 
@@ -202,7 +233,12 @@ impl Step {
         if since % self.beat.every.max(1) != 0 {
             return None;
         }
-        let first = since / self.beat.every.max(1) * self.beat.band;
+        let turn = since / self.beat.every.max(1);
+        if let Some(again) = self.beat.again {
+            let rows = again.rows(turn, self.beat.band, self.rows);
+            return (turn < again.times && !rows.is_empty()).then_some(rows);
+        }
+        let first = turn * self.beat.band;
         let end = if endless { first + self.beat.band } else { (first + self.beat.band).min(self.rows) };
         // A value without rows is one empty band.
         (first < end || (self.rows == 0 && first == 0)).then_some(first..end)

@@ -30,7 +30,10 @@ pub(super) fn predict(
         let choice = kernels.of(graph, node, options, schedule.pipeline_of(index).is_none());
         match choice.cycles {
             u64::MAX => found.unknown += 1,
-            cycles => found.cycles = found.cycles.saturating_add(cycles),
+            cycles => {
+                let repeated = cycles.saturating_mul(step.computed() as u64) / step.rows.max(1) as u64;
+                found.cycles = found.cycles.saturating_add(repeated);
+            }
         }
     }
     found.cycles = found.cycles.saturating_add(CALL.saturating_mul(schedule.bands().count() as u64));

@@ -5,10 +5,12 @@
 //! so that the best divisions of the first nodes are parts of the best divisions of all: a dynamic program over the number of nodes,
 //! that keeps for each the divisions of which none needs both less memory and fewer calls than another.
 
+use super::repeat;
 use crate::ir::{Graph, ValueId};
 use crate::schedule::geometry::in_order;
-use crate::schedule::pipeline::{self, Draft, MOST_NODES};
+use crate::schedule::pipeline::{self, Draft, MOST_NODES, MOST_REPEATING};
 use crate::schedule::{views, Feed, Flow};
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 /// Most divisions kept for each number of nodes.
@@ -26,8 +28,27 @@ struct Division {
     before: usize,
 }
 
-/// The pipelines of the divisions worth planning, those that need least memory first.
-pub(super) fn cuts(graph: &Graph, flow: &Flow, feed: Feed) -> Vec<Vec<Draft>> {
+/// That rows may be computed again.
+#[derive(Clone, Copy)]
+pub(super) struct Repeating {
+    /// Multiply-accumulates that may be spent on it.
+    pub(super) extra: u64,
+    /// What needs more memory is of no use.
+    pub(super) most: usize,
+}
+
+/// The pipelines of at most `most` divisions worth planning, those that need least memory first.
+pub(super) fn cuts(
+    graph: &Graph,
+    flow: &Flow,
+    feed: Feed,
+    repeating: Option<Repeating>,
+    most: usize,
+) -> Vec<Vec<Draft>> {
+    let (longest, limit) = match repeating {
+        Some(repeating) => (MOST_REPEATING, repeating.most),
+        None => (MOST_NODES, usize::MAX),
+    };
     let count = graph.order.len();
     let memory = Memory::of(graph, flow, feed);
     let mut best: Vec<Vec<Division>> = vec![Vec::new(); count + 1];
@@ -47,14 +68,22 @@ pub(super) fn cuts(graph: &Graph, flow: &Flow, feed: Feed) -> Vec<Vec<Draft>> {
         }
         let feed = if start == 0 { feed } else { Feed::Whole };
         let shortest = if feed == Feed::Whole { start + 2 } else { fed };
-        for end in shortest..=count.min(start + MOST_NODES) {
-            let Ok(draft) = Draft::sketch(graph, flow, start..end, feed) else { break };
+        for end in shortest..=count.min(start + longest) {
+            let Ok(draft) = Draft::sketch(graph, flow, start..end, feed, &BTreeSet::new()) else { break };
+            let draft = match repeating {
+                Some(_) => repeat::sketch(graph, flow, draft),
+                None => draft,
+            };
+            // A longer one holds more.
+            if draft.bytes(graph) > limit {
+                break;
+            }
             let (peak, calls) = (memory.pipeline(&draft), draft.calls());
             extend(&mut best, start..end, peak, calls);
         }
     }
     let mut found = Vec::new();
-    for last in 0..best[count].len() {
+    for last in 0..best[count].len().min(most) {
         let (mut end, mut at, mut drafts) = (count, last, Vec::new());
         while end > 0 {
             let Division { run, before, .. } = best[end][at];
@@ -65,6 +94,9 @@ pub(super) fn cuts(graph: &Graph, flow: &Flow, feed: Feed) -> Vec<Vec<Draft>> {
             (end, at) = (run, before);
         }
         drafts.reverse();
+        if let Some(Repeating { extra, .. }) = repeating {
+            drafts = repeat::within(graph, flow, &memory, drafts, best[count][last].peak, extra);
+        }
         found.push(drafts);
     }
     found
@@ -88,7 +120,7 @@ fn extend(best: &mut [Vec<Division>], run: Range<usize>, peak: usize, calls: usi
 }
 
 /// What runs of nodes need.
-struct Memory<'g> {
+pub(super) struct Memory<'g> {
     graph: &'g Graph,
     flow: &'g Flow,
     /// By position: bytes of the values that were there before the node and are used by it or later.
@@ -137,7 +169,7 @@ impl<'g> Memory<'g> {
             return self.before[at];
         }
         let bytes = self.graph.ty(node.result).bytes();
-        let lane = Draft::sketch(self.graph, self.flow, at..at + 1, Feed::Whole).ok();
+        let lane = Draft::sketch(self.graph, self.flow, at..at + 1, Feed::Whole, &BTreeSet::new()).ok();
         let shared = (0..node.operands.len()).map(|k| {
             let operand = node.operands[k];
             if !self.dies(operand, at..at + 1) {
@@ -155,7 +187,7 @@ impl<'g> Memory<'g> {
     }
 
     /// Bytes needed while a pipeline runs.
-    fn pipeline(&self, draft: &Draft) -> usize {
+    pub(super) fn pipeline(&self, draft: &Draft) -> usize {
         let (graph, flow) = (self.graph, self.flow);
         let results = draft.lanes.iter().map(|lane| graph.node(lane.node).result);
         let left: Vec<ValueId> = results.filter(|&id| !draft.is_internal(graph, flow, id)).collect();

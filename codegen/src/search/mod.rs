@@ -5,17 +5,20 @@
 
 mod cost;
 mod cuts;
+pub mod groups;
+mod repeat;
 mod room;
 #[cfg(test)]
 mod tests;
 pub mod written;
 
-use crate::ir::Graph;
-use crate::plan::{plan, with_fast, Plan};
+use crate::ir::{macs, Graph};
+use crate::plan::{plan, quick_bytes, with_fast, Plan};
 use crate::schedule::pipeline::{self, Draft, Refused};
 use crate::schedule::{with_pipelines, Feed, Flow, Schedule, Sharing};
 use crate::select::Kernels;
 use crate::{Input, Optimize, Options};
+use cuts::Repeating;
 use kiln_ir::error::{Error, Problem};
 use std::ops::Range;
 use written::Written;
@@ -24,6 +27,9 @@ pub use cost::Prediction;
 
 /// Most divisions that are scheduled and planned.
 const MOST_PLANNED: usize = 12;
+
+/// Most divisions in which rows are computed again that are scheduled.
+const MOST_TRIED: usize = 4;
 
 /// How the reason begins why a model cannot take its input row by row.
 pub const REFUSED: &str = "the model cannot take its input so: ";
@@ -50,6 +56,8 @@ pub struct Alternative {
     pub pipelines: Vec<(usize, usize)>,
     /// Positions of the nodes of each of its pipelines, in the order of the graph.
     pub nodes: Vec<Range<usize>>,
+    /// Positions of the nodes that compute rows again.
+    pub again: Vec<usize>,
     /// Bytes of the arena.
     pub arena_bytes: usize,
     /// Bytes of retained memory.
@@ -82,19 +90,53 @@ impl Alternative {
 /// # Errors
 /// [`Error::Options`] if the model cannot take its input as asked, [`Error::Unsupported`] if no arena is large enough.
 pub fn search(graph: &Graph, options: &Options) -> Result<Found, Error> {
+    search_most(graph, options, MOST_PLANNED, usize::MAX)
+}
+
+/// As [`search`], with so many divisions without rows that are computed again; with such rows, what needs more than `most` bytes is of no use.
+fn search_most(graph: &Graph, options: &Options, most_plain: usize, most: usize) -> Result<Found, Error> {
     let flow = Flow::of(graph);
-    let mut tried = Tried { graph, options, kernels: Kernels::default(), list: Vec::new() };
+    let mut tried = Tried::new(graph, options);
     tried.add(fed(graph, &flow, options.input)?.as_slice())?;
     let fits = |found: &Candidate| found.about.fits(options);
     let enough =
         options.optimize != Optimize::Memory && options.cycles.is_none() && tried.list.iter().all(fits);
     if !enough && options.input != Input::Sliding {
         let feed = if options.input == Input::Rows { Feed::Rows } else { Feed::Whole };
-        for drafts in cuts::cuts(graph, &flow, feed).into_iter().take(MOST_PLANNED) {
+        let plain =
+            if most_plain == 0 { Vec::new() } else { cuts::cuts(graph, &flow, feed, None, most_plain) };
+        for drafts in plain {
             tried.add(&drafts)?;
+        }
+        if let Some(extra) = extra(graph, options) {
+            let most = tried.list.iter().map(|c| c.about.bytes()).min().unwrap_or(usize::MAX).min(most);
+            let repeating = Some(Repeating { extra, most });
+            for drafts in cuts::cuts(graph, &flow, feed, repeating, MOST_TRIED) {
+                tried.add(&drafts)?;
+            }
         }
     }
     tried.finish()
+}
+
+/// Multiply-accumulates that may be spent on computing rows again.
+fn extra(graph: &Graph, options: &Options) -> Option<u64> {
+    options.extra_macs(graph.nodes().map(|(_, node)| macs(graph, node)).sum())
+}
+
+/// About how many bytes of RAM a graph needs in which rows may be computed again, if that is less than `most`: what [`search`] finds is mostly less.
+fn least(graph: &Graph, options: &Options, most: usize) -> Result<Option<usize>, Error> {
+    let flow = Flow::of(graph);
+    let feed = if options.input == Input::Rows { Feed::Rows } else { Feed::Whole };
+    let mut tried = Tried::new(graph, options);
+    let mut least = None;
+    let Some(extra) = extra(graph, options) else { return Ok(None) };
+    for drafts in cuts::cuts(graph, &flow, feed, Some(Repeating { extra, most }), MOST_TRIED) {
+        let schedule = tried.schedule(&drafts);
+        let bytes = quick_bytes(graph, &schedule)?;
+        least = least.min(Some(bytes)).or(Some(bytes));
+    }
+    Ok(least)
 }
 
 /// The schedule that was written for the graph, whose nodes are in its order.
@@ -103,7 +145,7 @@ pub fn search(graph: &Graph, options: &Options) -> Result<Found, Error> {
 /// As [`search`], and [`Error::Options`] for nodes that cannot take turns.
 pub fn follow(graph: &Graph, options: &Options, written: &Written) -> Result<Found, Error> {
     let flow = Flow::of(graph);
-    let mut tried = Tried { graph, options, kernels: Kernels::default(), list: Vec::new() };
+    let mut tried = Tried::new(graph, options);
     written.name_kernels(&mut tried.kernels);
     tried.add(&written.drafts(graph, &flow, fed(graph, &flow, options.input)?)?)?;
     let mut found = tried.finish()?;
@@ -146,7 +188,11 @@ struct Tried<'g> {
     list: Vec<Candidate>,
 }
 
-impl Tried<'_> {
+impl<'g> Tried<'g> {
+    fn new(graph: &'g Graph, options: &'g Options) -> Self {
+        Tried { graph, options, kernels: Kernels::default(), list: Vec::new() }
+    }
+
     /// The one that is kept, with larger workspaces where there is room for them.
     fn finish(mut self) -> Result<Found, Error> {
         self.keep();
@@ -195,7 +241,8 @@ impl Tried<'_> {
         left.min_by_key(|about| rank(about)).into_iter().for_each(|about| about.kept = true);
     }
 
-    fn add(&mut self, drafts: &[Draft]) -> Result<(), Error> {
+    /// The schedule of some pipelines.
+    fn schedule(&mut self, drafts: &[Draft]) -> Schedule {
         let mut schedule = with_pipelines(self.graph, drafts);
         let (graph, options) = (self.graph, self.options);
         let kernels = &mut self.kernels;
@@ -223,10 +270,17 @@ impl Tried<'_> {
         schedule.add_workspaces(|node, whole| workspace(node, whole).0);
         schedule.share(|node| workspace(node, true).1);
         schedule.align(self.options.target().alignment());
+        schedule
+    }
+
+    fn add(&mut self, drafts: &[Draft]) -> Result<(), Error> {
+        let schedule = self.schedule(drafts);
+        let (graph, options, kernels) = (self.graph, self.options, &mut self.kernels);
         let plan = plan(self.graph, &schedule)?;
         let about = Alternative {
             pipelines: schedule.pipelines.iter().map(|p| (p.steps.start, p.steps.len())).collect(),
             nodes: drafts.iter().map(|draft| draft.nodes.clone()).collect(),
+            again: drafts.iter().flat_map(Draft::repeated).collect(),
             arena_bytes: plan.arena_bytes,
             state_bytes: plan.state_bytes,
             calls: schedule.bands().count(),

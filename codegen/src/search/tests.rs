@@ -49,6 +49,7 @@ fn about(predicted: Prediction, schedule: &Schedule, plan: &Plan) -> Alternative
     Alternative {
         pipelines: schedule.pipelines.iter().map(|p| (p.steps.start, p.steps.len())).collect(),
         nodes: Vec::new(),
+        again: Vec::new(),
         arena_bytes: plan.arena_bytes,
         state_bytes: plan.state_bytes,
         calls: schedule.bands().count(),
@@ -240,7 +241,7 @@ fn inputs_that_cannot_arrive_by_rows_name_the_node() {
 /// Everything that is tried for random graphs is what its alternative says, and sound; memory never needs more than speed.
 #[test]
 fn all_that_is_tried_is_sound() {
-    let (mut count, mut smaller) = (0, 0);
+    let (mut count, mut smaller, mut again) = (0, 0, 0);
     for seed in 0..150 {
         let graph = images(&mut Random::new(seed + 7_000), seed % 2 == 0);
         let flow = Flow::of(&graph);
@@ -248,20 +249,21 @@ fn all_that_is_tried_is_sound() {
             if feed == Feed::Rows && pipeline::fed(&graph, &flow).is_err() {
                 continue;
             }
-            let mut tried = Tried {
-                graph: &graph,
-                options: &Options::default(),
-                kernels: Kernels::default(),
-                list: Vec::new(),
-            };
-            for drafts in cuts::cuts(&graph, &flow, feed).into_iter().take(MOST_PLANNED) {
-                tried.add(&drafts).unwrap();
+            let options = Options::default();
+            let mut tried = Tried::new(&graph, &options);
+            let repeating = Repeating { extra: seed % 5 * 100, most: usize::MAX };
+            for repeating in [None, Some(repeating)] {
+                for drafts in cuts::cuts(&graph, &flow, feed, repeating, MOST_PLANNED) {
+                    again += drafts.iter().flat_map(Draft::repeated).count();
+                    tried.add(&drafts).unwrap();
+                }
             }
             for Candidate { schedule, plan, about: said } in &tried.list {
                 let what = format!("seed {seed}, {feed:?}: {said:?}\n{graph}");
                 let predicted = cost::predict(&graph, &Options::default(), &mut Kernels::default(), schedule);
                 let nodes = drafts_of(schedule, &graph, &said.nodes);
-                assert_eq!(*said, Alternative { nodes, ..about(predicted, schedule, plan) }, "{what}");
+                let again = said.again.clone();
+                assert_eq!(*said, Alternative { nodes, again, ..about(predicted, schedule, plan) }, "{what}");
                 schedule::check(&graph, schedule).unwrap_or_else(|e| panic!("{what}: {e:#?}"));
                 plan::check(&graph, schedule, plan).unwrap_or_else(|e| panic!("{what}: {e:#?}"));
             }
@@ -273,6 +275,7 @@ fn all_that_is_tried_is_sound() {
         smaller += usize::from(memory.bytes() < speed.bytes());
     }
     assert!(count > 500 && smaller > 50, "{count} schedules, {smaller} graphs smaller than with speed");
+    assert!(again > 5, "{again} times rows are computed again");
 }
 
 #[test]

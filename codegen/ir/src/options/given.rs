@@ -14,6 +14,7 @@ impl Options {
             flash,
             ram,
             cycles,
+            recompute,
             fast_ram,
             weights,
             weights_section,
@@ -50,6 +51,7 @@ impl Options {
             ("flash", flash.map(in_bytes)),
             ("ram", ram.map(in_bytes)),
             ("cycles", cycles.map(|cycles| cycles.to_string())),
+            ("recompute", recompute.map(in_thousandths)),
             ("fast_ram", fast_ram.map(in_bytes)),
             ("weights", weights.map(|weights| weights.name().into())),
             ("weights_section", weights_section.clone()),
@@ -70,6 +72,12 @@ impl Options {
         given.sort_by_key(|(option, _)| Self::NAMES.iter().position(|name| name == option));
         given
     }
+}
+
+/// A factor as users write it.
+fn in_thousandths(factor: u32) -> String {
+    let text = format!("{}.{:03}", factor / 1000, factor % 1000);
+    text.trim_end_matches('0').trim_end_matches('.').into()
 }
 
 /// A size as users write it.
@@ -106,12 +114,13 @@ mod tests {
     use super::*;
 
     /// A value of each option that is not its default, as it is written back.
-    const VALUES: [(&str, &str); 24] = [
+    const VALUES: [(&str, &str); 25] = [
         ("name", "Kws"),
         ("optimize", "size"),
         ("flash", "64K"),
         ("ram", "20481"),
         ("cycles", "5000000"),
+        ("recompute", "1.25"),
         ("fast_ram", "16K"),
         ("weights", "widened"),
         ("weights_section", ".flash2"),

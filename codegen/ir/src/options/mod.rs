@@ -255,6 +255,9 @@ pub struct Options {
     pub ram: Option<usize>,
     /// Budget for the predicted cycles of an inference. Of the schedules that take no more, the one with the least RAM is taken.
     pub cycles: Option<u64>,
+    /// How many multiply-accumulates an inference may take, in thousandths of those of the model: more than 1000 let rows be computed again where less RAM is asked for than
+    /// it takes to keep them.
+    pub recompute: Option<u32>,
     /// Bytes of fast memory: an arena of at most that many holds the values with the most accesses, another one the rest.
     pub fast_ram: Option<usize>,
     /// How flash holds weights of few bits. By default they are widened; with [`Optimize::Size`], a layer is packed if that saves a kilobyte; and all are packed if the budget `flash` is missed otherwise.
@@ -299,12 +302,13 @@ pub struct Options {
 
 impl Options {
     /// Every option that a user sets by name.
-    pub const NAMES: [&'static str; 24] = [
+    pub const NAMES: [&'static str; 25] = [
         "name",
         "optimize",
         "flash",
         "ram",
         "cycles",
+        "recompute",
         "fast_ram",
         "weights",
         "weights_section",
@@ -423,6 +427,12 @@ impl Options {
         }
     }
 
+    /// Multiply-accumulates that a model of so many may take beyond them: `None` where no row may be computed again.
+    pub fn extra_macs(&self, macs: u64) -> Option<u64> {
+        let more = u64::from(self.recompute?.saturating_sub(1000));
+        (more > 0).then(|| (u128::from(macs) * u128::from(more) / 1000).try_into().unwrap_or(u64::MAX))
+    }
+
     /// Sets one option from the text a user wrote. `name` is the option's name in the macro.
     ///
     /// # Errors
@@ -434,6 +444,7 @@ impl Options {
             "flash" => self.flash = Some(parse_bytes("flash", value)?),
             "ram" => self.ram = Some(parse_bytes("ram", value)?),
             "cycles" => self.cycles = Some(parse_cycles(value)?),
+            "recompute" => self.recompute = Some(parse_recompute(value)?),
             "fast_ram" => self.fast_ram = Some(parse_bytes("fast_ram", value)?),
             "weights" => self.weights = Some(value.parse()?),
             "weights_section" => self.weights_section = Some(value.into()),
@@ -498,6 +509,25 @@ fn parse_bytes(option: &str, text: &str) -> Result<usize, Error> {
     };
     let count: usize = digits.replace('_', "").parse().map_err(|_| wrong())?;
     count.checked_mul(factor).ok_or_else(wrong)
+}
+
+/// A factor between 1 and 10, such as `1.25`, in thousandths.
+fn parse_recompute(text: &str) -> Result<u32, Error> {
+    let wrong =
+        || bad_option("recompute", text, "write a factor from 1 to 10, with up to three decimals (1.25)");
+    let (whole, part) = text.split_once('.').unwrap_or((text, "0"));
+    let is_digits = |text: &str, most: usize| {
+        (1..=most).contains(&text.len()) && text.bytes().all(|c| c.is_ascii_digit())
+    };
+    if !is_digits(whole, 2) || !is_digits(part, 3) {
+        return Err(wrong());
+    }
+    let thousandths = format!("{whole}{part:0<3}").parse().map_err(|_| wrong())?;
+    if (1000..=10_000).contains(&thousandths) {
+        Ok(thousandths)
+    } else {
+        Err(wrong())
+    }
 }
 
 /// A number of cycles such as `5000000`, `5_000_000`, `500K` or `5M` (powers of 1000).

@@ -5,7 +5,7 @@ use crate::ir::{Graph, ValueId};
 use crate::plan::{self, replay, Plan};
 use crate::schedule::check::cases;
 use crate::schedule::random::Random;
-use crate::schedule::{self, Feed, Place, Role, Schedule, StepKind};
+use crate::schedule::{self, Again, Feed, Place, Role, Schedule, StepKind};
 use std::collections::BTreeMap;
 
 /// How often each kind of mutant was refused, and accepted because it runs right all the same.
@@ -97,6 +97,32 @@ impl Tally {
                     self.add(case, "another pace", |s, _| s.steps[step].beat.every -= 1);
                 }
                 self.add(case, "a larger band", |s, _| s.steps[step].beat.band += 1);
+                if let Some(again) = beat.again {
+                    self.add(case, "a smaller window", |s, _| s.steps[step].beat.band -= 1);
+                    self.add(case, "nothing again", |s, _| s.steps[step].beat.again = None);
+                    let changed: [(&str, [isize; 3]); 6] = [
+                        ("another window", [1, 0, 0]),
+                        ("another window", [-1, 0, 0]),
+                        ("a window too early", [0, 1, 0]),
+                        ("a window too late", [0, -1, 0]),
+                        ("another window", [0, 0, -1]),
+                        ("another window", [0, 0, 1]),
+                    ];
+                    for (kind, by) in changed {
+                        let [stride, before, times] = [again.stride, again.before, again.times];
+                        let new = [(stride, by[0]), (before, by[1]), (times, by[2])]
+                            .map(|(n, by)| n.checked_add_signed(by));
+                        if let [Some(stride), Some(before), Some(times)] = new {
+                            let again = Some(Again { stride, before, times });
+                            self.add(case, kind, |s, _| s.steps[step].beat.again = again);
+                        }
+                    }
+                } else if beat.every > 0 && beat.band == 1 {
+                    let again = Some(Again { stride: 1, before: 1, times: schedule.steps[step].rows });
+                    self.add(case, "rows again", |s, _| {
+                        (s.steps[step].beat.band, s.steps[step].beat.again) = (2, again);
+                    });
+                }
                 self.add(case, "a row less", |s, _| s.steps[step].rows -= 1);
             }
         }

@@ -21,9 +21,16 @@ fn prove(graph: &Graph, schedule: &Schedule, random: &mut Random, what: &str) ->
     plan.arena_bytes < apart
 }
 
+/// The pipeline with some of the nodes computing rows again that may.
+fn repeated(graph: &Graph, flow: &Flow, draft: Draft, random: &mut Random) -> Draft {
+    let may = |at: &usize| draft.can_repeat(graph, flow, *at);
+    let again = draft.nodes.clone().filter(may).filter(|_| random.below(3) > 0).collect();
+    Draft::repeating(graph, flow, draft.nodes.clone(), draft.feed, &again).unwrap()
+}
+
 #[test]
 fn pipelines_of_random_graphs() {
-    let (mut piped, mut smaller) = (0, 0);
+    let (mut piped, mut smaller, mut again) = (0, 0, 0);
     for seed in 0..600 {
         let mut random = Random::new(seed);
         let graph = images(&mut random, false);
@@ -32,7 +39,7 @@ fn pipelines_of_random_graphs() {
         while next < graph.order.len() {
             let end = (next + 1 + random.below(6)).min(graph.order.len());
             match Draft::new(&graph, &flow, next..end, Feed::Whole) {
-                Ok(draft) if end > next + 1 => drafts.push(draft),
+                Ok(draft) if end > next + 1 => drafts.push(repeated(&graph, &flow, draft, &mut random)),
                 _ => {}
             }
             next = end;
@@ -43,9 +50,11 @@ fn pipelines_of_random_graphs() {
             schedule.add_workspaces(|node, whole| (node.0 as usize % 4) * if whole { 24 } else { 12 });
         }
         piped += usize::from(!drafts.is_empty());
+        again += usize::from(drafts.iter().any(|draft| draft.repeated().next().is_some()));
         smaller += usize::from(prove(&graph, &schedule, &mut random, &format!("seed {seed}")));
     }
     assert!(piped > 300 && smaller > 200, "{piped} with pipelines, {smaller} smaller with overlays");
+    assert!(again > 60, "{again} with rows that are computed again");
 }
 
 #[test]
@@ -56,6 +65,7 @@ fn fed_pipelines_of_random_graphs() {
         let graph = images(&mut random, seed % 2 == 0);
         let flow = Flow::of(&graph);
         if let Ok(draft) = pipeline::fed(&graph, &flow) {
+            let draft = repeated(&graph, &flow, draft, &mut random);
             prove(&graph, &with_pipelines(&graph, &[draft]), &mut random, &format!("rows, seed {seed}"));
             fed += 1;
         }

@@ -3,6 +3,7 @@
 use crate::ir::Graph;
 use crate::schedule::pipeline::Draft;
 use crate::schedule::{schedule, with_pipelines, Feed, Flow, Schedule};
+use std::collections::BTreeSet;
 
 /// Layers by name: their lines, the input's type, and what is returned.
 const MODELS: [(&str, &str, &str, &str); 11] = [
@@ -138,13 +139,23 @@ pub(crate) fn models() -> Vec<(&'static str, Graph)> {
     MODELS.iter().map(parse).collect()
 }
 
+/// The pipeline with each node that may compute rows again, and with all of them.
+fn repeated(graph: &Graph, flow: &Flow, draft: &Draft) -> Vec<Draft> {
+    let all: BTreeSet<usize> = draft.nodes.clone().filter(|&at| draft.can_repeat(graph, flow, at)).collect();
+    let mut sets: Vec<BTreeSet<usize>> = all.iter().map(|&at| BTreeSet::from([at])).collect();
+    sets.extend((all.len() > 1).then_some(all));
+    let again = |set| Draft::repeating(graph, flow, draft.nodes.clone(), draft.feed, &set).unwrap();
+    sets.into_iter().map(again).collect()
+}
+
 /// The schedule without pipelines, those with one, and those with one behind another.
 pub(crate) fn schedules(graph: &Graph) -> Vec<Schedule> {
     let flow = Flow::of(graph);
     let count = graph.order.len();
     let mut found = vec![schedule(graph)];
     let drafts = |start: usize, feed: Feed| -> Vec<Draft> {
-        (start + 1..=count).filter_map(|end| Draft::new(graph, &flow, start..end, feed).ok()).collect()
+        let plain = (start + 1..=count).filter_map(|end| Draft::new(graph, &flow, start..end, feed).ok());
+        plain.flat_map(|draft| [repeated(graph, &flow, &draft), vec![draft]].concat()).collect()
     };
     let reads_input =
         |at: usize| graph.node(graph.order[at]).operands.iter().any(|id| graph.inputs.contains(id));

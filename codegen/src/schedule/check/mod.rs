@@ -110,6 +110,12 @@ fn stages(schedule: &Schedule) -> Vec<Stage<'_>> {
 fn due(step: &Step, tick: usize, endless: bool) -> Option<Range<usize>> {
     let since = tick.checked_sub(step.beat.first)?;
     let times = (since.checked_rem(step.beat.every)? == 0).then_some(since / step.beat.every)?;
+    if let Some(again) = step.beat.again {
+        let bottom =
+            times.checked_mul(again.stride)?.checked_add(step.beat.band)?.checked_sub(again.before)?;
+        let rows = bottom.saturating_sub(step.beat.band)..bottom.min(step.rows);
+        return (times < again.times && !rows.is_empty()).then_some(rows);
+    }
     let first = times.checked_mul(step.beat.band)?;
     let end = first.checked_add(step.beat.band)?;
     match endless {

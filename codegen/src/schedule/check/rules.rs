@@ -17,6 +17,9 @@ pub(crate) fn check(graph: &Graph, schedule: &Schedule) -> Result<(), Objection>
     for (index, step) in schedule.steps.iter().enumerate() {
         let beat = step.beat;
         expect(beat.every > 0 && beat.band > 0, &|| format!("step {index} does not move on"));
+        let rows_end = schedule.pipeline_of(index).is_some_and(|pipeline| pipeline.feed != Feed::Sliding);
+        let repeatable = rows_end && matches!(step.kind, StepKind::Compute(_)) && step.at_once == 1;
+        expect(beat.again.is_none() || repeatable, &|| format!("step {index} cannot be repeated"));
         if let StepKind::Compute(node) | StepKind::Absorb { node, .. } = step.kind {
             let slot = graph.get_node(node).and_then(|node| computed.get_mut(node.result.0 as usize));
             let again = slot.is_none_or(|slot| std::mem::replace(slot, true));

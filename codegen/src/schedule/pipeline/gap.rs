@@ -16,10 +16,11 @@ impl Draft {
             let node = graph.node(lane.node);
             for (k, _) in node.operands.iter().enumerate().filter(|(_, &id)| id == upper) {
                 let elementwise = views::elementwise(graph, node, k);
-                for row in 0..lane.rows {
+                for row in 0..lane.turns() {
                     let Some(read) = self.reads(graph, lane, k, row) else { return whole };
                     // An element is read before it is written.
-                    let start = if elementwise { read.end } else { read.start };
+                    let ahead = elementwise && lane.beat.again.is_none();
+                    let start = if ahead { read.end } else { read.start };
                     if !read.is_empty() {
                         reads.push(((lane.tick(row), l), start * row_up));
                     }

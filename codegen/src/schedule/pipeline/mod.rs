@@ -8,6 +8,7 @@ mod admit;
 mod feed;
 mod gap;
 mod rates;
+mod repeat;
 mod rings;
 #[cfg(test)]
 mod tests;
@@ -16,7 +17,7 @@ use super::flow::Flow;
 use super::geometry::needs;
 use super::{rows, Beat, Feed};
 use crate::ir::{Graph, Node, NodeId, ValueId};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 pub use feed::{fed, sliding, Refused};
@@ -24,6 +25,9 @@ pub use rings::Ring;
 
 /// Most nodes of a pipeline.
 pub const MOST_NODES: usize = 48;
+
+/// Most nodes of a pipeline in which rows are computed again: convolutions that are divided count as so many.
+pub const MOST_REPEATING: usize = 96;
 
 /// Rows beyond a window that a sliding pipeline is tried on: enough for every ring to go round.
 const SLIDING_ROWS: usize = 64;
@@ -51,13 +55,18 @@ pub struct Lane {
 }
 
 impl Lane {
-    /// The tick at which row `row` is computed or absorbed.
-    pub fn tick(&self, row: usize) -> usize {
-        self.beat.first + self.beat.every * row
+    /// How many times its turn comes: once for each row, or for all rows that one row of its reader needs.
+    pub fn turns(&self) -> usize {
+        self.beat.again.map_or(self.rows, |again| again.times)
     }
 
-    /// The first row that is due at that tick or later.
-    fn row_from(&self, tick: usize) -> usize {
+    /// The tick of a turn: the one at which row `turn` is computed or absorbed, unless rows are computed again.
+    pub fn tick(&self, turn: usize) -> usize {
+        self.beat.first + self.beat.every * turn
+    }
+
+    /// The first turn at that tick or later.
+    fn turn_from(&self, tick: usize) -> usize {
         tick.saturating_sub(self.beat.first).div_ceil(self.beat.every)
     }
 }
@@ -84,7 +93,21 @@ impl Draft {
     /// # Errors
     /// The first node that does not go row by row with the others.
     pub fn new(graph: &Graph, flow: &Flow, nodes: Range<usize>, feed: Feed) -> Result<Draft, Obstacle> {
-        let mut draft = Draft::sketch(graph, flow, nodes, feed)?;
+        Draft::repeating(graph, flow, nodes, feed, &BTreeSet::new())
+    }
+
+    /// As [`Draft::new`]. The nodes at the positions `again` compute, each time, all rows that one row of their reader needs: [`Draft::can_repeat`] says which may.
+    ///
+    /// # Errors
+    /// As [`Draft::new`].
+    pub fn repeating(
+        graph: &Graph,
+        flow: &Flow,
+        nodes: Range<usize>,
+        feed: Feed,
+        again: &BTreeSet<usize>,
+    ) -> Result<Draft, Obstacle> {
+        let mut draft = Draft::sketch(graph, flow, nodes, feed, again)?;
         if feed == Feed::Sliding {
             draft.end_together(graph, flow);
         }
@@ -95,11 +118,17 @@ impl Draft {
         Ok(draft)
     }
 
-    /// As [`Draft::new`] with the shortest delays.
+    /// As [`Draft::repeating`] with the shortest delays.
     ///
     /// # Errors
     /// As [`Draft::new`].
-    pub fn sketch(graph: &Graph, flow: &Flow, nodes: Range<usize>, feed: Feed) -> Result<Draft, Obstacle> {
+    pub fn sketch(
+        graph: &Graph,
+        flow: &Flow,
+        nodes: Range<usize>,
+        feed: Feed,
+        again: &BTreeSet<usize>,
+    ) -> Result<Draft, Obstacle> {
         let mut draft = Draft { lanes: Vec::new(), rings: Vec::new(), ticks: 0, nodes, feed };
         for at in draft.nodes.clone() {
             let id = graph.order[at];
@@ -108,11 +137,19 @@ impl Draft {
             let node = graph.node(id);
             let counted = if absorbs { node.operands[0] } else { node.result };
             let rows = rows(&graph.ty(counted).shape);
-            draft.lanes.push(Lane { node: id, absorbs, rows, beat: Beat { first: 0, every: 1, band: 1 } });
+            draft.lanes.push(Lane {
+                node: id,
+                absorbs,
+                rows,
+                beat: Beat { first: 0, every: 1, band: 1, again: None },
+            });
         }
         rates::assign(graph, &mut draft)?;
+        again.iter().for_each(|&at| draft.repeat(graph, flow, at));
         for lane in 0..draft.lanes.len() {
-            draft.lanes[lane].beat.first = draft.earliest(graph, flow, lane);
+            let first = draft.earliest(graph, flow, lane);
+            draft.lanes[lane].beat.first = first;
+            draft.repeated_by(graph, flow, lane).for_each(|at| draft.lanes[at].beat.first = first);
         }
         draft.measure(graph, flow);
         Ok(draft)
@@ -121,17 +158,17 @@ impl Draft {
     /// Finds rings and ticks for the delays there are.
     fn measure(&mut self, graph: &Graph, flow: &Flow) {
         self.rings = rings::of(graph, flow, self);
-        let computed = self.lanes.iter().map(|l| l.tick(l.rows.saturating_sub(1)) + 1).max().unwrap_or(0);
+        let computed = self.lanes.iter().map(|l| l.tick(l.turns().saturating_sub(1)) + 1).max().unwrap_or(0);
         // Rows of the input that nothing reads come all the same.
         let fed = if self.feed == Feed::Whole { None } else { graph.inputs.first() };
         self.ticks = fed.map_or(0, |&input| rows(&graph.ty(input).shape)).max(computed);
     }
 
-    /// How many rows of a lane to look at: all of them or, where there is no end, enough for every ring to go round.
+    /// How many turns of a lane to look at: all of them or, where there is no end, enough for every ring to go round.
     fn horizon(&self, lane: &Lane) -> usize {
         match self.feed {
             Feed::Sliding => lane.rows + SLIDING_ROWS,
-            Feed::Whole | Feed::Rows => lane.rows,
+            Feed::Whole | Feed::Rows => lane.turns(),
         }
     }
 
@@ -166,12 +203,14 @@ impl Draft {
         self.lane_of(flow, id).map_or(row, |lane| lane.tick(row))
     }
 
-    /// The rows of an operand that a lane reads for its row `row`: all that it is made of, or the one it absorbs.
-    pub fn reads(&self, graph: &Graph, lane: &Lane, operand: usize, row: usize) -> Option<Range<usize>> {
-        match lane.absorbs {
-            true => (operand == 0).then_some(row..row + 1),
-            false if self.feed == Feed::Sliding => endless(graph, graph.node(lane.node), operand, row),
-            false => needs(graph, graph.node(lane.node), operand, row),
+    /// The rows of an operand that a lane reads in a turn: all that the turn's rows are made of, or the one it absorbs.
+    pub fn reads(&self, graph: &Graph, lane: &Lane, operand: usize, turn: usize) -> Option<Range<usize>> {
+        let node = graph.node(lane.node);
+        match lane.beat.again {
+            _ if lane.absorbs => (operand == 0).then_some(turn..turn + 1),
+            Some(again) => needs_of(graph, node, operand, again.rows(turn, lane.beat.band, lane.rows)),
+            None if self.feed == Feed::Sliding => endless(graph, node, operand, turn),
+            None => needs(graph, node, operand, turn),
         }
     }
 
@@ -184,7 +223,10 @@ impl Draft {
         {
             for row in 0..self.horizon(lane) {
                 let Some(read) = self.reads(graph, lane, k, row).filter(|r| !r.is_empty()) else { continue };
-                let there = self.tick_of(flow, operand, read.end - 1);
+                let there = match self.lane_of(flow, operand) {
+                    Some(repeated) if repeated.beat.again.is_some() => repeated.tick(row),
+                    _ => self.tick_of(flow, operand, read.end - 1),
+                };
                 first = first.max(there.saturating_sub(lane.beat.every * row));
             }
         }
@@ -193,6 +235,9 @@ impl Draft {
 
     /// The longest delay with which a lane is in time for its readers in the pipeline; `None` if it has none.
     fn latest(&self, graph: &Graph, flow: &Flow, lane: usize) -> Option<usize> {
+        if self.lanes[lane].beat.again.is_some() || self.repeated_by(graph, flow, lane).next().is_some() {
+            return None;
+        }
         let lane = &self.lanes[lane];
         let mut first: Option<usize> = None;
         let value = graph.node(lane.node).result;
@@ -246,8 +291,22 @@ impl Draft {
 
     /// Calls of kernels.
     pub fn calls(&self) -> usize {
-        self.lanes.iter().map(|lane| lane.rows).sum()
+        self.lanes.iter().map(Lane::turns).sum()
     }
+}
+
+/// As [`needs`], for several rows.
+fn needs_of(graph: &Graph, node: &Node, operand: usize, rows: Range<usize>) -> Option<Range<usize>> {
+    let mut found = 0..0;
+    for row in rows {
+        let read = needs(graph, node, operand, row)?;
+        found = match (found.is_empty(), read.is_empty()) {
+            (true, _) => read,
+            (false, true) => found,
+            (false, false) => found.start.min(read.start)..found.end.max(read.end),
+        };
+    }
+    Some(found)
 }
 
 /// As [`needs`], for rows without end: no row is outside.

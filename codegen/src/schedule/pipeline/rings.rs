@@ -43,7 +43,8 @@ pub(super) fn of(graph: &Graph, flow: &Flow, draft: &Draft) -> Vec<Ring> {
     for (index, lane) in draft.lanes.iter().enumerate() {
         let node = graph.node(lane.node);
         let internal = draft.is_internal(graph, flow, node.result);
-        let heir = (0..node.operands.len()).filter(|_| !lane.absorbs).find_map(|k| {
+        let moves = !lane.absorbs && lane.beat.again.is_none();
+        let heir = (0..node.operands.len()).filter(|_| moves).find_map(|k| {
             let group = groups.iter().position(|(values, _)| values.last() == Some(&node.operands[k]))?;
             takes_over(graph, flow, draft, index, k).then_some(group)
         });
@@ -89,6 +90,17 @@ fn ring(graph: &Graph, flow: &Flow, draft: &Draft, values: Vec<ValueId>, within:
     let height = rows(&graph.ty(root).shape);
     let lane_of = |id: ValueId| flow.producer(id).map(|at| at - draft.nodes.start);
     let first = lane_of(root).unwrap_or(0);
+    if let Some(lane) = draft.lane_of(flow, root).filter(|lane| lane.beat.again.is_some()) {
+        let last = flow.readers(root).iter().map(|(reader, _)| reader - draft.nodes.start).max();
+        return Ring {
+            rows: lane.beat.band,
+            row_bytes: row_bytes(graph, root),
+            transient: true,
+            steps: first..last.unwrap_or(first) + 1,
+            values,
+            within,
+        };
+    }
     let written = |row: usize| draft.tick_of(flow, root, row);
     let total = draft.lane_of(flow, root).map_or(height, |lane| draft.horizon(lane));
     let (mut held, mut transient, mut last) = (1, true, first);
@@ -125,7 +137,7 @@ fn rows_held(
     let mut held = 1;
     for row in 0..total {
         // The first rows that are read after this one is written.
-        let next = (lane.row_from(written(row))..horizon).find_map(reads);
+        let next = (lane.turn_from(written(row))..horizon).find_map(reads);
         if let Some(next) = next.filter(|next| next.start <= row) {
             held = held.max(row - next.start + 1);
         }

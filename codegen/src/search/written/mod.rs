@@ -13,14 +13,19 @@
 //! }
 //! ```
 //!
+//! `groups %12 4` before all lines divides a convolution, and the depthwise one behind it, into groups of channels; values have other numbers behind it. A line that ends
+//! with `again` computes, each time, all rows that one row of its reader needs.
+//!
 //! A line without `by` leaves the kernel to the rules. If all nodes have lines, they run in the order of these. Otherwise, they run in the order that the rules find.
 //! What a line says of a model that it does not fit is not used, and listed: the file is older than the model. What can never be right is an error.
 
 #[cfg(test)]
 mod tests;
 
-use super::pipeline::{Draft, MOST_NODES};
-use crate::ir::{Graph, Node, NodeId};
+use super::groups::{Groups, MOST_GROUPS};
+use super::pipeline::{Draft, MOST_REPEATING};
+use crate::ir::{Graph, Node, NodeId, ValueId};
+use crate::passes::channel_groups::can_split;
 use crate::schedule::{Feed, Flow};
 use crate::select::{names, Kernels};
 use crate::{Input, Optimize, Options, Target};
@@ -60,6 +65,8 @@ pub struct Section {
     pub key: Key,
     /// What the passes rewrite the graph for: what is favoured, or less memory where a budget asked for it.
     pub passes: Optimize,
+    /// The convolutions that are divided, by value, into how many groups, and the lines that say so.
+    groups: Vec<(u32, usize, usize)>,
     path: String,
     /// The lines of the file that it consists of, counted from 0.
     span: Range<usize>,
@@ -77,6 +84,8 @@ struct Line {
     op: String,
     shape: String,
     kernel: Option<String>,
+    /// Whether rows are computed again.
+    again: bool,
 }
 
 /// A schedule for a graph.
@@ -88,6 +97,8 @@ pub struct Written {
     pub unused: Vec<String>,
     path: String,
     kernels: BTreeMap<NodeId, String>,
+    /// The nodes that compute rows again, and their lines.
+    again: BTreeMap<NodeId, usize>,
     /// Positions of the nodes of each pipeline, and the line of the file where it begins.
     runs: Vec<(Range<usize>, usize)>,
 }
@@ -200,11 +211,20 @@ impl Reader<'_> {
                 }
             },
             (["passes", optimize], Some(section)) => section.passes = named("passes", optimize)?,
+            (["groups", value, count], Some(section)) if section.lines.is_empty() => {
+                let parsed =
+                    (number_of(value), count.parse().ok().filter(|count| (2..=MOST_GROUPS).contains(count)));
+                let (Some(value), Some(count)) = parsed else {
+                    let help = format!("write `groups %12 4`: a value, and 2 to {MOST_GROUPS} groups");
+                    return Err((format!("`{}` divides nothing", code.trim()), help));
+                };
+                section.groups.push((value, count, at + 1));
+            }
             ([value, rest @ ..], Some(section)) if value.starts_with('%') => {
                 section.lines.push(Line::of(at + 1, value, rest)?);
             }
             _ => {
-                let help = "write `schedule TARGET OPTIMIZE INPUT {`, `rows {`, `%12 conv2d [1,4,4,8] by KERNEL`, or `}`";
+                let help = "write `schedule TARGET OPTIMIZE INPUT {`, `groups %12 4` before all nodes, `rows {`, `%12 conv2d [1,4,4,8] by KERNEL`, or `}`";
                 return Err((format!("`{}` is nothing that a schedule has", code.trim()), help.into()));
             }
         }
@@ -237,7 +257,21 @@ impl Section {
         let optimize = named("schedule", optimize)?;
         let key = Key { target, optimize, input: named("schedule", input)? };
         let (lines, runs) = (Vec::new(), Vec::new());
-        Ok(Section { key, passes: optimize, path: path.into(), span: at..at + 1, lines, runs })
+        let groups = Vec::new();
+        Ok(Section { key, passes: optimize, groups, path: path.into(), span: at..at + 1, lines, runs })
+    }
+
+    /// The convolutions of a graph that are to be divided, and what the file says of others.
+    pub fn groups(&self, graph: &Graph) -> (Groups, Vec<String>) {
+        let (mut groups, mut unused) = (Groups::new(), Vec::new());
+        for &(value, count, number) in &self.groups {
+            let producer = graph.nodes().find(|(_, node)| node.result.0 == value).map(|(id, _)| id);
+            match producer.filter(|&id| can_split(graph, id)) {
+                Some(id) => drop(groups.insert(id, count)),
+                None => unused.push(format!("{}, line {number}: %{value} cannot be divided", self.path)),
+            }
+        }
+        (groups, unused)
     }
 
     /// The schedule for a graph whose nodes are in the order that the rules find.
@@ -251,6 +285,7 @@ impl Section {
             unused: Vec::new(),
             path: self.path.clone(),
             kernels: BTreeMap::new(),
+            again: BTreeMap::new(),
             runs: Vec::new(),
         };
         let mut seen = BTreeSet::new();
@@ -272,6 +307,7 @@ impl Section {
                 self.check_name(line, kernel)?;
                 written.kernels.insert(node, kernel.clone());
             }
+            written.again.extend(node.filter(|_| line.again).map(|node| (node, line.number)));
             nodes.push(node);
         }
         if seen.len() == graph.order.len() {
@@ -334,11 +370,14 @@ impl Section {
 impl Line {
     fn of(number: usize, value: &str, rest: &[&str]) -> Result<Line, Wrong> {
         let help = || {
-            "write `%12 conv2d [1,4,4,8]`, and `by` and a kernel behind it if it is to have this one"
+            "write `%12 conv2d [1,4,4,8]`, and `by` and a kernel behind it if it is to have this one, and `again` behind all if it is to compute rows again"
                 .to_owned()
         };
-        let value = value.trim_start_matches('%').parse();
-        let value = value.map_err(|_| ("a value is `%` and a number".to_owned(), help()))?;
+        let value = number_of(value).ok_or_else(|| ("a value is `%` and a number".to_owned(), help()))?;
+        let (rest, again) = match rest {
+            [rest @ .., "again"] => (rest, true),
+            rest => (rest, false),
+        };
         let (op, shape, kernel) = match rest {
             [op, shape] => (op, shape, None),
             [op, shape, "by", kernel] => (op, shape, Some((*kernel).to_owned())),
@@ -349,12 +388,17 @@ impl Line {
                 ))
             }
         };
-        Ok(Line { number, value, op: (*op).to_owned(), shape: (*shape).to_owned(), kernel })
+        Ok(Line { number, value, op: (*op).to_owned(), shape: (*shape).to_owned(), kernel, again })
     }
 
     fn is_about(&self, graph: &Graph, node: &Node) -> bool {
         self.op == node.op.name() && self.shape == shape_of(graph, node)
     }
+}
+
+/// The number of a value, `%12`.
+fn number_of(value: &str) -> Option<u32> {
+    value.strip_prefix('%')?.parse().ok()
 }
 
 /// The shape of a node's result, without spaces.
@@ -400,13 +444,22 @@ impl Written {
                     return refused(*number, what, "have these take turns, from the first one on");
                 }
             }
-            if nodes.len() > MOST_NODES && feed != Feed::Sliding {
+            if nodes.len() > MOST_REPEATING && feed != Feed::Sliding {
                 let what =
-                    format!("{} nodes would take turns, and no more than {MOST_NODES} can", nodes.len());
+                    format!("{} nodes would take turns, and no more than {MOST_REPEATING} can", nodes.len());
                 return refused(*number, what, "divide them");
             }
-            match Draft::new(graph, flow, nodes.clone(), feed) {
-                Ok(draft) => drafts.push(draft),
+            let line_of = |&at: &usize| self.again.get(&self.order[at]).copied();
+            let again: BTreeSet<usize> = nodes.clone().filter(|at| line_of(at).is_some()).collect();
+            match Draft::repeating(graph, flow, nodes.clone(), feed, &again) {
+                Ok(draft) => {
+                    let repeated: BTreeSet<usize> = draft.repeated().collect();
+                    if let Some(line) = again.difference(&repeated).find_map(line_of) {
+                        let what = "this node computes no rows again: a single node of its pipeline has to read it, through a window of several rows that leaves out none, and what it reads itself must not be computed again".into();
+                        return refused(line, what, "remove `again`");
+                    }
+                    drafts.push(draft);
+                }
                 Err(obstacle) => {
                     let node = graph.node(obstacle.node);
                     let what = format!(
@@ -445,12 +498,13 @@ impl Written {
     }
 }
 
-/// The schedule of a graph in words. `chosen` gives the name of a node's kernel and its predicted cycles.
+/// The schedule of a graph in words, after its convolutions were divided into `groups`. `again` are the positions of the nodes that compute rows again; `chosen` gives the name of a node's kernel and its
+/// predicted cycles.
 pub fn text<'c>(
     key: Key,
     passes: Optimize,
-    graph: &Graph,
-    runs: &[Range<usize>],
+    (graph, groups): (&Graph, &[(ValueId, usize)]),
+    (runs, again): (&[Range<usize>], &[usize]),
     chosen: impl Fn(NodeId) -> Option<(&'c str, Option<u64>)>,
 ) -> String {
     let line = |id: NodeId| {
@@ -466,7 +520,8 @@ pub fn text<'c>(
         let label = graph.value(node.result).label();
         (what + &by, format!("# {}{label:?}", cycles.unwrap_or_default()))
     };
-    let lines: Vec<(String, String)> = graph.order.iter().map(|&id| line(id)).collect();
+    let mut lines: Vec<(String, String)> = graph.order.iter().map(|&id| line(id)).collect();
+    again.iter().for_each(|&at| lines.iter_mut().skip(at).take(1).for_each(|(code, _)| *code += " again"));
     let inside = |at: usize| runs.iter().any(|run| run.contains(&at));
     let width = |(at, (code, _)): (usize, &(String, String))| code.len() + if inside(at) { 4 } else { 2 };
     let width = lines.iter().enumerate().map(width).max().unwrap_or(0);
@@ -474,6 +529,9 @@ pub fn text<'c>(
     // Writing to a string cannot fail.
     if passes != key.optimize {
         let _ = writeln!(out, "  passes {}", passes.name());
+    }
+    for (value, count) in groups {
+        let _ = writeln!(out, "  groups %{} {count}", value.0);
     }
     for (at, (code, comment)) in lines.iter().enumerate() {
         if runs.iter().any(|run| run.start == at) {

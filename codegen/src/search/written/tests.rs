@@ -167,3 +167,74 @@ fn nodes_that_cannot_take_turns_are_named() {
         "{error}"
     );
 }
+
+/// A wide layer, a depthwise layer that halves its image, and a layer that makes little of it.
+fn wide() -> Graph {
+    let text = "graph \"wide\" {
+       input %x: i8[1,16,16,4] q(0.5 : -3)
+       const %v: i8[32,1,1,4] q(0.5 : 0) = splat 3
+       const %d: i8[32,3,3,1] q(0.5 : 0) = splat 2
+       const %w: i8[8,1,1,32] q(0.5 : 0) = splat 1
+       %y \"expand\": i8[1,16,16,32] q(0.5 : -3) = conv2d(%x, %v) {window = [1, 1], groups = 1, rescale = [1073741824 * 2^-3], clamp = -128..=127}
+       %z \"depthwise\": i8[1,8,8,32] q(0.5 : -3) = conv2d(%y, %d) {window = [3, 3] stride [2, 2] pad [0, 1, 0, 1], groups = 32, rescale = [1073741824 * 2^-4], clamp = -128..=127}
+       %t \"project\": i8[1,8,8,8] q(0.5 : -3) = conv2d(%z, %w) {window = [1, 1], groups = 1, rescale = [1073741824 * 2^-4], clamp = -128..=127}
+       return %t
+     }";
+    Graph::parse(text).unwrap()
+}
+
+fn least(text: Option<&str>, recompute: &str) -> Result<Compiled, Error> {
+    let mut options = Options { optimize: Optimize::Memory, ..options(text) };
+    options.set("recompute", recompute).unwrap();
+    compile_graph(wide(), &options)
+}
+
+#[test]
+fn rows_that_are_computed_again_are_written() {
+    let [without, with] = ["1", "1.5"].map(|recompute| least(None, recompute).unwrap());
+    assert!(
+        with.plan.arena_bytes * 10 < without.plan.arena_bytes * 9,
+        "{} {}",
+        with.plan.arena_bytes,
+        without.plan.arena_bytes
+    );
+    let (once, text) = (without.written(), with.written());
+    assert!(!once.contains("again") && !once.contains("groups"), "{once}");
+    assert!(text.contains(" again ") && text.contains("\n  groups %"), "{text}");
+    let followed = least(Some(&text), "1.5").unwrap();
+    assert!(followed.unused.is_empty(), "{:?}", followed.unused);
+    assert_eq!((&followed.schedule, &followed.plan), (&with.schedule, &with.plan));
+    assert_eq!(
+        followed.tokens(&Default::default()).to_string(),
+        with.tokens(&Default::default()).to_string()
+    );
+    assert_eq!(followed.written(), text);
+    // What is written needs no option that allows it.
+    assert_eq!(least(Some(&text), "1").unwrap().plan, with.plan);
+}
+
+#[test]
+fn what_cannot_be_computed_again_is_said() {
+    let text = least(None, "1").unwrap().written();
+    let text =
+        text.split("  #").next().map(|_| text.lines().map(|l| l.split('#').next().unwrap().trim_end()));
+    let lines: Vec<&str> = text.unwrap().collect();
+    let project = lines.iter().find(|line| line.contains("[1,8,8,8]")).unwrap();
+    let refused = |text: &str| match least(Some(text), "1").unwrap_err() {
+        Error::Options(Problem { place, what, help }) => format!("{place}: {what} ({help})"),
+        other => panic!("{other}"),
+    };
+    let again = lines.join("\n").replace(project, &format!("{project} again"));
+    let at = lines.iter().position(|line| line == project).unwrap() + 1;
+    assert!(
+        refused(&again).starts_with(&format!(
+            "option `schedule`: my.schedule, line {at}: this node computes no rows again"
+        )),
+        "{}",
+        refused(&again)
+    );
+    let with = |line: &str| lines.join("\n").replacen('\n', &format!("\n  {line}\n"), 1);
+    assert!(refused(&with("groups %1 1")).contains("line 2: `groups %1 1` divides nothing"));
+    let old = least(Some(&with("groups %999 2")), "1").unwrap();
+    assert_eq!(old.unused, ["my.schedule, line 2: %999 cannot be divided"]);
+}

@@ -5,6 +5,7 @@ use kiln_codegen::schedule::pipeline::{self, Draft, Obstacle, MOST_NODES};
 use kiln_codegen::schedule::{rows, Feed, Flow};
 use kiln_codegen::{passes, Compiled, Input, Optimize, Options};
 use kiln_ir::{Graph, Node};
+use std::collections::BTreeSet;
 
 /// An input of fewer bytes is not worth a word.
 const LEAST: usize = 1024;
@@ -70,7 +71,8 @@ fn obstacles(graph: &Graph) -> Vec<Obstacle> {
     let mut start = 0;
     while start < graph.order.len() {
         let most = (start + MOST_NODES).min(graph.order.len());
-        let drafts = (start + 1..=most).map(|end| Draft::sketch(graph, &flow, start..end, Feed::Whole));
+        let drafts = (start + 1..=most)
+            .map(|end| Draft::sketch(graph, &flow, start..end, Feed::Whole, &BTreeSet::new()));
         let Some(obstacle) = drafts.filter_map(Result::err).next() else {
             start = most;
             continue;

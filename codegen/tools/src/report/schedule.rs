@@ -19,6 +19,8 @@ pub struct Line {
     pub pipeline: Option<usize>,
     /// How many rows it computes or absorbs in all.
     pub rows: usize,
+    /// How many it computes, those that it computes again included.
+    pub computed: usize,
     /// How many at a time, and when.
     pub beat: Beat,
     /// For a step that takes rows of its operand into sums: their bytes.
@@ -55,6 +57,7 @@ fn line(compiled: &Compiled, index: usize) -> Option<Line> {
         name: name.into(),
         pipeline: schedule.pipelines.iter().position(|p| p.steps.contains(&index)),
         rows: step.rows,
+        computed: step.computed(),
         beat: step.beat,
         absorbs,
         held: held_at(compiled, value, place),

@@ -1,0 +1,95 @@
+//! Which convolutions are divided into groups of channels, so that less memory is needed where rows may be computed again.
+//!
+//! All that can be divided are, into two groups, three, and so on, and the best number stays. Then those go back to one group without which no more memory is needed.
+//! What a trial needs is found without the exact packing, and the number of trials is bounded.
+
+use super::{least, search, search_most, Found};
+use crate::ir::{Graph, NodeId};
+use crate::passes::channel_groups;
+use crate::schedule::order;
+use crate::{verify, Input, Optimize, Options};
+use kiln_ir::error::Error;
+use std::collections::BTreeMap;
+
+/// Into how many groups all convolutions are divided for a trial.
+const COUNTS: [usize; 4] = [2, 3, 4, 6];
+
+/// Most groups that a written schedule may ask for.
+pub const MOST_GROUPS: usize = 64;
+
+/// Most trials of dividing fewer.
+const MOST_TRIALS: usize = 24;
+
+/// Convolutions that are divided, and into how many groups.
+pub type Groups = BTreeMap<NodeId, usize>;
+
+/// A graph with some of its convolutions divided, in the order of least memory.
+///
+/// # Errors
+/// [`Error::Internal`] if the graph is broken by it.
+pub fn divided(graph: &Graph, groups: &Groups) -> Result<Graph, Error> {
+    let mut graph = graph.clone();
+    for (&id, &count) in groups {
+        channel_groups::split(&mut graph, id, count);
+    }
+    verify::after_stage("pass channel_groups", &graph)?;
+    graph.order = order::order(&graph);
+    verify::after_stage("order", &graph)?;
+    Ok(graph)
+}
+
+/// As [`search`], with convolutions divided where the options let rows be computed again and less memory is asked for than it takes without: the graph and `groups` say which are.
+///
+/// # Errors
+/// As [`search`].
+pub fn search_groups(graph: &mut Graph, options: &Options, groups: &mut Groups) -> Result<Found, Error> {
+    let found = search(graph, options)?;
+    let enough = match options.ram {
+        Some(ram) => found.plan.ram_bytes() <= ram,
+        None => options.optimize != Optimize::Memory,
+    };
+    let repeats = options.recompute.is_some_and(|most| most > 1000) && options.input != Input::Sliding;
+    if enough || !repeats {
+        return Ok(found);
+    }
+    let Some(best) = best_groups(graph, options, found.plan.ram_bytes())? else { return Ok(found) };
+    let divided = divided(graph, &best)?;
+    let better = search_most(&divided, options, 0, found.plan.ram_bytes())?;
+    if better.plan.ram_bytes() >= found.plan.ram_bytes() {
+        return Ok(found);
+    }
+    (*graph, *groups) = (divided, best);
+    Ok(better)
+}
+
+/// As few divisions as it takes for the least memory that is found, or for the budget; `None` if it takes as much as without.
+fn best_groups(graph: &Graph, options: &Options, without: usize) -> Result<Option<Groups>, Error> {
+    let divisible: Vec<NodeId> =
+        graph.nodes().map(|(id, _)| id).filter(|&id| channel_groups::can_split(graph, id)).collect();
+    let (mut best, mut groups) = (without, Groups::new());
+    for count in COUNTS {
+        let trial: Groups = divisible.iter().map(|&id| (id, count)).collect();
+        let needed = least(&divided(graph, &trial)?, options, best)?;
+        if let Some(needed) = needed.filter(|&needed| needed < best) {
+            (best, groups) = (needed, trial);
+        }
+    }
+    if groups.is_empty() {
+        return Ok(None);
+    }
+    let most = best.max(options.ram.unwrap_or(0));
+    // All of them, then halves, quarters and so on, as long as no more memory is needed.
+    let mut left = vec![divisible];
+    for _ in 0..MOST_TRIALS {
+        let Some(ids) = left.pop() else { break };
+        let mut trial = groups.clone();
+        trial.retain(|id, _| !ids.contains(id));
+        if least(&divided(graph, &trial)?, options, most)?.is_some_and(|needed| needed <= most) {
+            groups = trial;
+        } else if ids.len() > 1 {
+            let (first, second) = ids.split_at(ids.len() / 2);
+            left.extend([first.to_vec(), second.to_vec()]);
+        }
+    }
+    Ok((!groups.is_empty()).then_some(groups))
+}

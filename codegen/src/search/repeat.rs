@@ -1,0 +1,85 @@
+//! Which nodes of a pipeline compute rows again: those without which a division would need more memory, as long as there are multiply-accumulates for it.
+
+use super::cuts::Memory;
+use crate::ir::Graph;
+use crate::schedule::pipeline::Draft;
+use crate::schedule::Flow;
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
+
+/// A division may need so many parts more memory than the smallest, to compute fewer rows again.
+const LEVELS: usize = 32;
+
+/// The nodes of a pipeline that may compute rows again; of two that read each other the one that holds more.
+fn all(graph: &Graph, flow: &Flow, draft: &Draft) -> BTreeSet<usize> {
+    let mut rings: Vec<(usize, usize)> = draft
+        .rings
+        .iter()
+        .filter_map(|ring| Some((ring.bytes(), flow.producer(*ring.values.first()?)?)))
+        .filter(|&(_, at)| draft.can_repeat(graph, flow, at))
+        .collect();
+    rings.sort_by_key(|&(bytes, at)| (Reverse(bytes), at));
+    let mut again = BTreeSet::new();
+    for (_, at) in rings {
+        let reads = |a: usize, b: usize| {
+            graph.node(graph.order[a]).operands.contains(&graph.node(graph.order[b]).result)
+        };
+        if !again.iter().any(|&other| reads(at, other) || reads(other, at)) {
+            again.insert(at);
+        }
+    }
+    again
+}
+
+/// The sketch of a pipeline in which all nodes compute rows again that may.
+pub(super) fn sketch(graph: &Graph, flow: &Flow, draft: Draft) -> Draft {
+    let again = all(graph, flow, &draft);
+    Draft::sketch(graph, flow, draft.nodes.clone(), draft.feed, &again).unwrap_or(draft)
+}
+
+/// The pipelines of a division that needs `peak` bytes if all rows are computed again that may be, with as few of them as it takes to need no more; and, where that
+/// takes more than `extra` multiply-accumulates, with the least more memory that does not.
+pub(super) fn within(
+    graph: &Graph,
+    flow: &Flow,
+    memory: &Memory<'_>,
+    drafts: Vec<Draft>,
+    peak: usize,
+    extra: u64,
+) -> Vec<Draft> {
+    let full: Vec<Draft> = drafts
+        .iter()
+        .map(|draft| again_in(graph, flow, draft, &all(graph, flow, draft)).unwrap_or_else(|| draft.clone()))
+        .collect();
+    for level in 0..LEVELS {
+        let most = peak + peak * level / LEVELS;
+        let trial: Vec<Draft> = full.iter().map(|draft| least(graph, flow, memory, draft, most)).collect();
+        let taken: u64 =
+            trial.iter().flat_map(|draft| draft.repeated().map(|at| draft.extra(graph, at))).sum();
+        if taken <= extra {
+            return trial;
+        }
+    }
+    drafts
+}
+
+/// The pipeline with as few rows computed again as it takes to need at most so many bytes; those that cost most go first.
+fn least(graph: &Graph, flow: &Flow, memory: &Memory<'_>, draft: &Draft, most: usize) -> Draft {
+    let mut best = draft.clone();
+    let mut by_cost: Vec<usize> = draft.repeated().collect();
+    by_cost.sort_by_key(|&at| (Reverse(draft.extra(graph, at)), at));
+    for at in by_cost {
+        let again: BTreeSet<usize> = best.repeated().filter(|&other| other != at).collect();
+        if let Some(trial) = again_in(graph, flow, &best, &again) {
+            if memory.pipeline(&trial) <= most {
+                best = trial;
+            }
+        }
+    }
+    best
+}
+
+/// The same pipeline with other rows computed again.
+fn again_in(graph: &Graph, flow: &Flow, draft: &Draft, again: &BTreeSet<usize>) -> Option<Draft> {
+    Draft::repeating(graph, flow, draft.nodes.clone(), draft.feed, again).ok()
+}
