@@ -13,9 +13,10 @@ use std::path::{Path, PathBuf};
 type Way = fn(Graph, Options) -> Result<Option<Compiled>, Error>;
 
 /// The ways besides the build-script door: name of the list, prefix of the types.
-const WAYS: [(&str, &str, Way); 7] = [
+const WAYS: [(&str, &str, Way); 8] = [
     ("PIPELINES", "P", streamed::in_long_pipelines),
     ("BANDS", "B", streamed::in_bands),
+    ("AGAIN", "A", streamed::computing_again),
     ("ROWS", "R", |graph, options| fed(graph, Options { input: Input::Rows, ..options })),
     ("ROWS_MEMORY", "Q", |graph, options| {
         fed(graph, Options { input: Input::Rows, optimize: Optimize::Memory, ..options })

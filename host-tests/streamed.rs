@@ -7,20 +7,34 @@ use kiln_codegen::{passes, plan, select, Compiled, Error, Options};
 
 /// As many nodes as possible in each pipeline, a row at a time.
 pub fn in_long_pipelines(graph: Graph, options: Options) -> Result<Option<Compiled>, Error> {
-    compile(graph, options, usize::MAX, 1)
+    compile(graph, options, Way { longest: usize::MAX, band: 1, again: false })
 }
 
 /// Each node a pipeline of its own, three rows at a time.
 pub fn in_bands(graph: Graph, options: Options) -> Result<Option<Compiled>, Error> {
-    compile(graph, options, 1, 3)
+    compile(graph, options, Way { longest: 1, band: 3, again: false })
 }
 
-/// Nothing where no node goes row by row.
+/// As many nodes as possible in each pipeline, which compute rows again where they may.
+pub fn computing_again(graph: Graph, options: Options) -> Result<Option<Compiled>, Error> {
+    compile(graph, options, Way { longest: usize::MAX, band: 1, again: true })
+}
+
+/// What is in a pipeline.
+struct Way {
+    /// Most nodes.
+    longest: usize,
+    /// Rows at a time.
+    band: usize,
+    /// Whether rows are computed again.
+    again: bool,
+}
+
+/// Nothing where no node goes row by row, or none computes rows again that should.
 fn compile(
     mut graph: Graph,
     options: Options,
-    longest: usize,
-    band: usize,
+    Way { longest, band, again }: Way,
 ) -> Result<Option<Compiled>, Error> {
     passes::run(&mut graph, &mut |_, _| {})?;
     let flow = Flow::of(&graph);
@@ -31,7 +45,16 @@ fn compile(
         let draft = |end| Draft::new(&graph, &flow, start..end, Feed::Whole).ok();
         let found: Option<Draft> = ends.map_while(draft).last();
         start = found.as_ref().map_or(start + 1, |draft| draft.nodes.end);
-        drafts.extend(found);
+        drafts.extend(match found {
+            Some(draft) if again => {
+                let may = draft.nodes.clone().filter(|&at| draft.can_repeat(&graph, &flow, at));
+                Draft::repeating(&graph, &flow, draft.nodes.clone(), draft.feed, &may.collect()).ok()
+            }
+            found => found,
+        });
+    }
+    if again && drafts.iter().all(|draft| draft.repeated().next().is_none()) {
+        return Ok(None);
     }
     let mut schedule = with_pipelines(&graph, &drafts);
     if schedule.pipelines.is_empty() {
@@ -56,6 +79,7 @@ pub fn planned(graph: Graph, schedule: Schedule, options: Options) -> Result<Com
         plan,
         program,
         alternatives: Vec::new(),
+        groups: Vec::new(),
         unused: Vec::new(),
         passes: options.optimize,
         log: Default::default(),

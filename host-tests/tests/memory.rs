@@ -1,4 +1,4 @@
-//! The table of memory in `docs/benchmarks.md` is what the compiler gives. `KILN_BLESS=1` writes it, with the models of `KILN_CORPUS`.
+//! The tables of memory in `docs/benchmarks.md` and `docs/memory.md` are what the compiler gives. `KILN_BLESS=1` writes them, with the models of `KILN_CORPUS`.
 
 use cargo_kiln::number::grouped;
 use kiln_codegen::schedule::{peak, schedule};
@@ -63,7 +63,7 @@ RAM in bytes on a Cortex-M4: arena and state, with inputs, outputs and workspace
 [How this works](memory.md). What others published:
 
 - (a) Peak SRAM measured on an STM32H743, from [TinyEngine's README](https://github.com/mit-han-lab/tinyengine#measured-results) (December 2022). The models are mcunet-vww1 and mbv2-w0.35 of [MCUNet's model zoo](https://github.com/mit-han-lab/mcunet#model-zoo). The latter takes 144×144 pixels there.
-- (b) Patch-based inference, as [msf-CNN](https://arxiv.org/abs/2505.11483) reports it for models of these names (MN2-vww5, MBV2-w0.35). The schedules of msf-CNN need still less RAM. They compute parts of a layer more than once, which Kiln never does.
+- (b) Patch-based inference, as [msf-CNN](https://arxiv.org/abs/2505.11483) reports it for models of these names (MN2-vww5, MBV2-w0.35). The schedules of msf-CNN need still less RAM. They compute parts of a layer more than once, [as Kiln may](memory.md#rows-that-are-computed-again).
 - MCUNetV2 itself ([arXiv 2110.15352](https://arxiv.org/abs/2110.15352)) reports 32 kB, for another network on the Visual Wake Words data.";
 
 #[test]
@@ -131,6 +131,64 @@ fn row(path: &Path, known: Option<&Known>) -> String {
         grouped(ram(&speed)),
         grouped(ram(&memory)),
     )
+}
+
+/// Models of the table of rows that are computed again, and whether that is found in a second or two. The others are compared in sweeps.
+const AGAIN: [(&str, bool); 5] = [
+    ("mlperf_kws_int8", true),
+    ("mlperf_vww_int8", false),
+    ("tflm_person_detect_int8", true),
+    ("tinyengine_mcunet_vww_int8", false),
+    ("mobilenet_v2_035_160_int8", false),
+];
+
+#[test]
+fn the_page_has_the_memory_of_rows_that_are_computed_again() {
+    let Some(folder) = corpus_folder() else {
+        println!("KILN_CORPUS is not set: the memory of rows that are computed again was not compared");
+        return;
+    };
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/memory.md");
+    let text = std::fs::read_to_string(&path).unwrap();
+    let (before, rest) =
+        text.split_once("<!-- again: begin -->\n").expect("the page has no place for the table");
+    let (old, after) = rest.split_once("<!-- again: end -->").expect("the page has no end of the table");
+    let bless = std::env::var_os("KILN_BLESS").is_some();
+    let all = bless || std::env::var_os("KILN_SWEEP").is_some();
+    let rows: Vec<String> = AGAIN
+        .iter()
+        .filter(|(_, quick)| all || *quick)
+        .map(|(model, _)| again(&folder.join("tflite").join(model).with_extension("tflite")))
+        .collect();
+    if bless {
+        let head = "RAM in bytes on a Cortex-M4, `input = \"rows\"`, `io = \"quantized\"`, `optimize = \"memory\"`:\n\n| model | nothing again | `recompute = \"1.2\"` | `\"1.4\"` |\n|---|--:|--:|--:|\n";
+        let table = format!("<!-- again: begin -->\n{head}{}\n<!-- again: end -->", rows.join("\n"));
+        std::fs::write(&path, format!("{before}{table}{after}")).unwrap();
+        return;
+    }
+    let missing: Vec<&String> = rows.iter().filter(|row| !old.contains(row.as_str())).collect();
+    assert!(missing.is_empty(), "docs/memory.md is not fresh (KILN_BLESS=1 writes it); now:\n{missing:#?}");
+}
+
+fn again(path: &Path) -> String {
+    let bytes = std::fs::read(path).unwrap();
+    let name = kiln_codegen::model_name(path);
+    let needs = [1000, 1200, 1400].map(|recompute| {
+        let options = Options {
+            optimize: Optimize::Memory,
+            input: Input::Rows,
+            io: Io::Quantized,
+            target: Some(Target::CortexMDsp),
+            recompute: Some(recompute),
+            ..Options::default()
+        };
+        ram(&compile(&bytes, &name, &options).unwrap_or_else(|error| panic!("{name}: {error}")))
+    });
+    assert!(
+        needs[1] < needs[0] && needs[2] < needs[0],
+        "{name}: nothing is saved by computing rows again: {needs:?}"
+    );
+    format!("| {name} | {} |", needs.map(grouped).join(" | "))
 }
 
 fn ram(compiled: &Compiled) -> u64 {

@@ -81,6 +81,9 @@ fn generated_code_and_interpreter_give_the_golden_outputs() {
     for &(name, run) in generated::PIPELINES {
         failed.extend(against_golden(name, "generated code, row by row", generated(run)));
     }
+    for &(name, run) in generated::AGAIN {
+        failed.extend(against_golden(name, "generated code, computing rows again", generated(run)));
+    }
     for &(name, run) in generated::BANDS {
         failed.extend(against_golden(name, "generated code, in bands", generated(run)));
     }
@@ -102,6 +105,7 @@ fn generated_code_and_interpreter_give_the_golden_outputs() {
     assert_eq!(generated::FAST.len(), generated::MODELS.len());
     assert!(generated::CREW.len() >= 40, "{}", generated::CREW.len());
     assert_eq!(generated::BANDS.len(), generated::PIPELINES.len());
+    assert!(generated::AGAIN.len() >= 3, "{}", generated::AGAIN.len());
     assert!(generated::ROWS.len() >= 60, "{}", generated::ROWS.len());
     assert_eq!(generated::ROWS_MEMORY.len(), generated::ROWS.len());
     assert!(generated::SLIDING.len() >= 4, "{}", generated::SLIDING.len());

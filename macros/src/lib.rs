@@ -22,6 +22,7 @@
 /// | `optimize` | `"speed"`, `"size"`, `"memory"` | what to favour: cycles (the default), flash or RAM |
 /// | `ram` | `"20K"`, `"20480"` | most bytes of arena and state; the schedule with the fewest predicted cycles that fits is taken |
 /// | `cycles` | `"5M"`, `"500K"` | most predicted cycles of an inference; the schedule with the least RAM that takes no more is taken |
+/// | `recompute` | `"1.2"` | lets rows be computed again where less RAM is asked for, up to that many times the model's multiply-accumulates |
 /// | `fast_ram` | as `ram` | most bytes of a second arena, for fast RAM, see below |
 /// | `flash` | as `ram` | most bytes of constants |
 /// | `input` | `"whole"`, `"rows"`, `"sliding"` | how the input is given, see below |

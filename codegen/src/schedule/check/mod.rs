@@ -3,7 +3,7 @@
 //! [`check()`] executes a schedule row by row over *tagged* memory: every byte carries the name of the data it holds. It shares only types
 //! with the code that schedules, and proves:
 //!
-//! - pipelines are runs of steps that do not overlap; every step computes all of its rows once, in order; no node is computed twice;
+//! - pipelines are runs of steps that do not overlap; every step computes all of its rows, in order, and once, unless it says that it computes rows again; no node has two steps;
 //! - every buffer is aligned, and every place inside its buffer and aligned to its element; a ring holds adjacent rows;
 //! - every row that is read has been written, and not been overwritten since: by the ring's next round, by a result in place, or in
 //!   transient memory by the end of the tick (`same` says which data may stand for a row);
