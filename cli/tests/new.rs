@@ -1,11 +1,13 @@
 //! New projects: every template is generated and built (`built`), on emulated boards it runs and compares its own output; and nothing is left of what
 //! is refused. All projects share one model, and what is built for them.
 // Helpers of tests may unwrap, as tests may.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
+mod editor;
 mod projects;
 
 use cargo_kiln::new::{create, flavours, Flavour, Request};
+use editor::Editor;
 use kiln_boards::{toolchain, work_dir, Board, Runner};
 use kiln_codegen::Options;
 use std::fs;
@@ -150,6 +152,43 @@ fn floats_and_the_crates_own_tests() {
     assert!(output.contains("the sample's answer is right"), "{output}");
     let output = cargo(&folder, board, &["host-test"]);
     assert!(output.contains("2 passed"), "{output}");
+}
+
+/// An editor without any settings underlines nothing, with Clippy's lints; it completes the model's type and its methods, and shows what they are.
+#[test]
+fn editors_know_the_model() {
+    let analyzer = match toolchain::ensure_rust_analyzer() {
+        Ok(analyzer) => analyzer,
+        Err(error) => return eprintln!("what editors say of new projects is NOT tested: {error}"),
+    };
+    let board = Board::find("qemu-cortex-m4").unwrap();
+    let folder = project(board, Flavour::Bare, F32);
+    let mut server = Command::new(analyzer);
+    projects::build_quickly(&mut server);
+    let main = "src/main.rs";
+    let mut editor = Editor::open(server, &folder, &["build.rs", "src/lib.rs", main, "src/sample.rs"]);
+
+    assert_eq!(editor.problems(), [""; 0]);
+    let offered = editor.completions(main, "{sample, Digits");
+    assert!(offered.iter().any(|name| name == "DigitsF32"), "{offered:?}");
+    let offered = editor.completions(main, "    model.");
+    for method in ["invoke", "input_mut", "output"] {
+        assert!(offered.iter().any(|name| name == method), "no {method}: {offered:?}");
+    }
+    let docs = editor.docs(main, "{sample, Digits");
+    assert!(docs.contains("The model `digits_f32`, compiled by Kiln"), "{docs}");
+    let docs = editor.docs(main, "    model.invoke");
+    assert!(docs.contains("fn invoke(&mut self)") && docs.contains("\n---\n"), "{docs}");
+
+    // What is wrong is underlined: at once by rust-analyzer, and by Clippy as soon as it is saved.
+    editor.replace(main, "    model.invoke();", "    model.invoke(1);");
+    let problems = editor.problems();
+    assert!(problems.len() == 1 && problems[0].contains("expected 0 arguments, found 1"), "{problems:?}");
+    editor.replace(main, "    model.invoke(1);", "    model.invoke();");
+    editor.replace(main, "if right {", "if right == true {");
+    editor.save(main);
+    let problems = editor.problems();
+    assert!(problems.iter().any(|problem| problem.contains("equality checks against true")), "{problems:?}");
 }
 
 #[test]
