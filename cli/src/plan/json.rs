@@ -1,5 +1,6 @@
 //! The plan for programs.
 
+use crate::on_board::predicted;
 use kiln_codegen::schedule::{Feed, Role};
 use kiln_codegen::Compiled;
 use kiln_tools::report::{memory, schedule};
@@ -56,6 +57,7 @@ pub fn json(compiled: &Compiled) -> Value {
         "state": state,
         "overlaps": overlaps,
         "alternatives": alternatives,
+        "on_boards": predicted(compiled).0,
     })
 }
 
