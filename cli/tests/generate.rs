@@ -19,6 +19,9 @@ const PLACEHOLDERS: [&str; 2] = ["{{project-name}}", "{{crate_name}}"];
 /// A manifest with a placeholder is none, and does not look like one to Cargo. `cargo generate` removes the ending.
 const MANIFEST: [&str; 2] = ["Cargo.toml", "Cargo.toml.liquid"];
 
+/// What `cargo generate` has to know of a template: which files are no text.
+const SETTINGS: [&str; 2] = ["cargo-generate.toml", "[template]\nexclude = [\"models/*\"]\n"];
+
 type Files = BTreeMap<String, Vec<u8>>;
 
 #[test]
@@ -34,7 +37,8 @@ fn they_are_fresh() {
         let name = "name-of-the-crate";
         let new =
             filled(&written(&root.join(board).join(name), board), [name, "name_of_the_crate"], PLACEHOLDERS);
-        let new: Files = renamed(new, MANIFEST[0], MANIFEST[1]);
+        let mut new: Files = renamed(new, MANIFEST[0], MANIFEST[1]);
+        new.insert(SETTINGS[0].into(), SETTINGS[1].into());
         assert!(!has(&new, "{%"), "{board}: `cargo generate` takes that for a command");
         let template = Path::new(TEMPLATES).join(board);
         if template.is_dir() && read(&template) == new {
@@ -70,7 +74,9 @@ fn they_make_what_new_makes() {
         let made = match cargo_generate(board, name, &root.join("generated").join(board)) {
             Some(folder) => read(&folder),
             None => {
-                renamed(filled(&read(&template), PLACEHOLDERS, [name, "kws_demo"]), MANIFEST[1], MANIFEST[0])
+                let mut files = filled(&read(&template), PLACEHOLDERS, [name, "kws_demo"]);
+                files.remove(SETTINGS[0]).unwrap();
+                renamed(files, MANIFEST[1], MANIFEST[0])
             }
         };
         let new = written(&root.join("new").join(board).join(name), board);
