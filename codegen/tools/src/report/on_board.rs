@@ -76,14 +76,17 @@ pub(super) fn facts(boards: &[OnBoard]) -> Vec<(&'static str, String)> {
         .filter_map(|on| Some((on, on.millijoules?, on.energy_from.as_ref()?)))
         .map(|(on, energy, from)| format!("{} mJ on {} ({from})", significant(energy), on.board))
         .collect();
-    let mut facts = Vec::new();
-    if !times.is_empty() {
-        facts.push(("time, estimated", times.join("; ")));
+    if times.is_empty() {
+        return Vec::new();
     }
-    if !energies.is_empty() {
-        facts.push(("energy, estimated", energies.join("; ")));
-    }
-    facts
+    let energy = match energies.len() {
+        0 => "no published measurements of these chips are known".into(),
+        known if known < boards.len() => {
+            format!("{}; of other chips no published measurements are known", energies.join("; "))
+        }
+        _ => energies.join("; "),
+    };
+    vec![("time, estimated", times.join("; ")), ("energy, estimated", energy)]
 }
 
 fn mhz(on: &OnBoard) -> u64 {
@@ -115,7 +118,11 @@ mod tests {
         assert!(!table(&[("", both[..1].to_vec())]).contains("no published measurements"));
         let facts = facts(&both);
         assert_eq!(facts[0].1, "5.31 ms on a-board at 64 MHz; 12.0 ms on b at 64 MHz");
-        assert_eq!(facts[1].1, "0.118 mJ on a-board (a source)");
+        assert_eq!(
+            facts[1].1,
+            "0.118 mJ on a-board (a source); of other chips no published measurements are known"
+        );
+        assert_eq!(super::facts(&both[1..])[1].1, "no published measurements of these chips are known");
     }
 
     #[test]
