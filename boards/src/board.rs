@@ -23,6 +23,8 @@ pub struct Board {
     /// The clock that the processor usually runs at once firmware has set it up, in Hz. QEMU's boards do not keep time; theirs is that
     /// of the board they stand for.
     pub clock_hz: u32,
+    /// The energy that the chip takes, where it is known.
+    pub energy: Option<Energy>,
     /// The pin of an LED, if there is one.
     pub led: Option<String>,
     /// Cargo features that the harness needs on this board.
@@ -115,6 +117,29 @@ impl Runner {
             }
             Runner::ProbeRs { chip, .. } => ["probe-rs", "run", "--chip", chip].map(str::to_owned).to_vec(),
         }
+    }
+}
+
+/// Published measurements of the energy that inferences take on a chip.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Energy {
+    /// Where they are published.
+    pub source: String,
+    /// The chip's supply.
+    pub volts: f64,
+    /// The chip's clock.
+    pub clock_hz: u32,
+    /// Of each model: microjoules of an inference, and inferences in a second.
+    pub measured: Vec<(f64, f64)>,
+}
+
+impl Energy {
+    /// The mean energy of a cycle.
+    pub fn nanojoules_per_cycle(&self) -> f64 {
+        let microwatts: f64 =
+            self.measured.iter().map(|(microjoules, per_second)| microjoules * per_second).sum();
+        1000.0 * microwatts / self.measured.len() as f64 / f64::from(self.clock_hz)
     }
 }
 
@@ -240,6 +265,23 @@ mod tests {
                     let (one, other) = (one.range(), other.range());
                     assert!(one.end <= other.start || other.end <= one.start, "{}", board.name);
                 }
+            }
+        }
+    }
+
+    /// A chip that computes without pause takes some tens of milliwatts at 120 MHz, whatever the model.
+    #[test]
+    fn energies_are_those_of_microcontrollers() {
+        let known: Vec<(&Board, &Energy)> =
+            Board::all().iter().filter_map(|board| Some((board, board.energy.as_ref()?))).collect();
+        assert!(known.iter().any(|(board, _)| board.name == "stm32l4r5zi-nucleo"));
+        for (board, energy) in known {
+            assert_eq!(energy.clock_hz, board.clock_hz, "{}: another clock takes other energy", board.name);
+            let mean = energy.nanojoules_per_cycle();
+            assert!((0.01..2.0).contains(&mean), "{}: {mean} nJ", board.name);
+            for (microjoules, per_second) in &energy.measured {
+                let one = 1000.0 * microjoules * per_second / f64::from(energy.clock_hz);
+                assert!((one / mean - 1.0).abs() < 0.1, "{}: {one} nJ, the mean is {mean} nJ", board.name);
             }
         }
     }

@@ -22,7 +22,7 @@ pub mod source;
 pub mod toolchain;
 mod work;
 
-pub use board::{Board, FastRegion, Identity, Memory, Region, Runner};
+pub use board::{Board, Energy, FastRegion, Identity, Memory, Region, Runner};
 pub use emulated::EmulatedHost;
 pub use error::Error;
 pub use project::harness;

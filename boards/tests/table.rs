@@ -10,7 +10,7 @@ const END: &str = "<!-- boards: end -->";
 
 fn table() -> String {
     let mut table = String::from(
-        "| board | what it is | target | clock | flash | RAM | more RAM | LED | runs on |\n|---|---|---|---|---|---|---|---|---|\n",
+        "| board | what it is | target | clock | nJ a cycle | flash | RAM | more RAM | LED | runs on |\n|---|---|---|---|---|---|---|---|---|---|\n",
     );
     for board in Board::all() {
         let memory = &board.memory;
@@ -23,11 +23,15 @@ fn table() -> String {
         };
         writeln!(
             table,
-            "| `{}` | {} | `{}` | {} MHz | {} | {} | {} | {} | {runs_on} |",
+            "| `{}` | {} | `{}` | {} MHz | {} | {} | {} | {} | {} | {runs_on} |",
             board.name,
             board.description,
             board.target,
             board.clock_hz / 1_000_000,
+            board
+                .energy
+                .as_ref()
+                .map_or(String::new(), |energy| format!("{:.3}", energy.nanojoules_per_cycle())),
             bytes(&memory.flash),
             bytes(&memory.ram),
             more.join("; "),

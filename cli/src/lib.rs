@@ -12,6 +12,7 @@ pub mod infer;
 pub mod kernels;
 pub mod limits;
 pub mod new;
+mod on_board;
 pub mod ops;
 pub mod place;
 pub mod plan;

@@ -1,13 +1,17 @@
 //! New projects: every template is generated and built (`built`), on emulated boards it runs and compares its own output; and nothing is left of what
 //! is refused. All projects share one model, and what is built for them.
 // Helpers of tests may unwrap, as tests may.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
+mod editor;
 mod projects;
 
 use cargo_kiln::new::{create, flavours, Flavour, Request};
+use editor::Editor;
+use kiln_boards::image::Image;
 use kiln_boards::{toolchain, work_dir, Board, Runner};
 use kiln_codegen::Options;
+use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -65,7 +69,8 @@ fn built(flavour: Flavour) -> Vec<&'static Board> {
         first
     };
     let all = std::env::var_os("KILN_SWEEP").is_some();
-    let built: Vec<_> = boards(flavour).filter(|board| is_first(board) || all).collect();
+    let is_built = |board: &&'static Board| all || (is_first(board) && !family(board, flavour).1.is_empty());
+    let built: Vec<_> = boards(flavour).filter(is_built).collect();
     assert!(built.iter().any(|board| board.is_emulated()) && built.iter().any(|board| !board.is_emulated()));
     built
 }
@@ -84,7 +89,9 @@ fn family(board: &'static Board, flavour: Flavour) -> (bool, &'static str) {
             (true, letters(&board.target))
         }
         Runner::ProbeRs { chip, .. } if flavour == Flavour::Bare => (true, letters(chip)),
-        Runner::ProbeRs { .. } => (true, flavour.name()),
+        // Its crates are those of an example, too.
+        Runner::ProbeRs { .. } if board.name == "nrf52840-dk" => (true, flavour.name()),
+        Runner::ProbeRs { .. } => (true, ""),
         Runner::Qemu { .. } => (false, letters(&board.target)),
     }
 }
@@ -152,6 +159,96 @@ fn floats_and_the_crates_own_tests() {
     assert!(output.contains("2 passed"), "{output}");
 }
 
+/// A test for the board passes on a Cortex-M4, which QEMU emulates here: the image has the same memories there, and uses nothing of the chip. With a wrong answer beside it, it fails.
+/// For other boards it is built; in a sweep for all.
+#[test]
+fn tests_on_the_target() {
+    let (chip, machine) = (Board::find("nrf52840-dk").unwrap(), Board::find("qemu-cortex-m4").unwrap());
+    toolchain::ensure_qemu("qemu-system-arm").unwrap();
+    let folder = tested_project(chip, Flavour::Bare);
+    assert_eq!(run_test_on(machine, &built_test(&folder, chip)), Some(0));
+    let answer = folder.join("models/sample.out");
+    let mut wrong = fs::read(&answer).unwrap();
+    wrong[0] ^= 1;
+    fs::write(&answer, wrong).unwrap();
+    assert_ne!(run_test_on(machine, &built_test(&folder, chip)), Some(0));
+
+    let sweep = std::env::var_os("KILN_SWEEP").is_some();
+    for flavour in Flavour::ALL {
+        for board in boards(flavour).filter(|board| sweep && !board.is_emulated()) {
+            built_test(&tested_project(board, flavour), board);
+        }
+    }
+}
+
+/// A new project with a test for the board.
+fn tested_project(board: &Board, flavour: Flavour) -> PathBuf {
+    let name = format!("p-{}-{}-tested", board.name, flavour.name());
+    let request = |folder| Request { embedded_test: true, ..request(folder, &board.name, flavour, INT8) };
+    made(&name, request)
+}
+
+/// The image of a project's test for the board.
+fn built_test(folder: &Path, board: &Board) -> PathBuf {
+    let said = cargo(folder, board, &["test", "--release", "--no-run", "--message-format=json"]);
+    let artifacts = said.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let mut images = artifacts.filter(|artifact| artifact["target"]["name"] == "on_target");
+    images.find_map(|image| image["executable"].as_str().map(PathBuf::from)).unwrap()
+}
+
+/// Runs the only test of an image, which QEMU tells it as probe-rs would: with its address. The status that it ends with.
+fn run_test_on(machine: &Board, image: &Path) -> Option<i32> {
+    let symbols = Image::read(image).unwrap();
+    let entry = |name: &str| name.contains("the_sample_is_answered_as_recorded_entrypoint");
+    let test = symbols.symbols().iter().find(|symbol| entry(&symbol.name)).unwrap();
+    let arguments = format!("enable=on,target=native,arg=run_addr,arg={}", test.address);
+    let command: Vec<String> = machine
+        .runner
+        .command()
+        .into_iter()
+        .map(|part| if part == "enable=on,target=native" { arguments.clone() } else { part })
+        .collect();
+    assert!(command.contains(&arguments), "{command:?}");
+    Command::new(&command[0]).args(&command[1..]).arg(image).status().unwrap().code()
+}
+
+/// An editor without any settings underlines nothing, with Clippy's lints; it completes the model's type and its methods, and shows what they are.
+#[test]
+fn editors_know_the_model() {
+    let analyzer = match toolchain::ensure_rust_analyzer() {
+        Ok(analyzer) => analyzer,
+        Err(error) => return eprintln!("what editors say of new projects is NOT tested: {error}"),
+    };
+    let board = Board::find("qemu-cortex-m4").unwrap();
+    let folder = project(board, Flavour::Bare, F32);
+    let mut server = Command::new(analyzer);
+    projects::build_quickly(&mut server);
+    let main = "src/main.rs";
+    let mut editor = Editor::open(server, &folder, &["build.rs", "src/lib.rs", main, "src/sample.rs"]);
+
+    assert_eq!(editor.problems(), [""; 0]);
+    let offered = editor.completions(main, "{sample, Digits");
+    assert!(offered.iter().any(|name| name == "DigitsF32"), "{offered:?}");
+    let offered = editor.completions(main, "    model.");
+    for method in ["invoke", "input_mut", "output"] {
+        assert!(offered.iter().any(|name| name == method), "no {method}: {offered:?}");
+    }
+    let docs = editor.docs(main, "{sample, Digits");
+    assert!(docs.contains("The model `digits_f32`, compiled by Kiln"), "{docs}");
+    let docs = editor.docs(main, "    model.invoke");
+    assert!(docs.contains("fn invoke(&mut self)") && docs.contains("\n---\n"), "{docs}");
+
+    // What is wrong is underlined: at once by rust-analyzer, and by Clippy as soon as it is saved.
+    editor.replace(main, "    model.invoke();", "    model.invoke(1);");
+    let problems = editor.problems();
+    assert!(problems.len() == 1 && problems[0].contains("expected 0 arguments, found 1"), "{problems:?}");
+    editor.replace(main, "    model.invoke(1);", "    model.invoke();");
+    editor.replace(main, "if right {", "if right == true {");
+    editor.save(main);
+    let problems = editor.problems();
+    assert!(problems.iter().any(|problem| problem.contains("equality checks against true")), "{problems:?}");
+}
+
 #[test]
 fn sources_are_formatted() {
     // Outside the checkout, whose style is its own.
@@ -162,10 +259,13 @@ fn sources_are_formatted() {
         for board in boards(flavour) {
             for (kind, model) in [("int8", INT8), ("f32", F32)] {
                 let folder = root.join(format!("p-{}-{}-{kind}", board.name, flavour.name()));
-                create(&request(folder.clone(), &board.name, flavour, model)).unwrap();
+                let request = request(folder.clone(), &board.name, flavour, model);
+                create(&Request { embedded_test: !board.is_emulated(), ..request }).unwrap();
                 rustfmt.arg(folder.join("build.rs"));
-                let sources = fs::read_dir(folder.join("src")).unwrap();
-                rustfmt.args(sources.map(|entry| entry.unwrap().path()));
+                for sources in ["src", "tests"].iter().filter_map(|name| fs::read_dir(folder.join(name)).ok())
+                {
+                    rustfmt.args(sources.map(|entry| entry.unwrap().path()));
+                }
             }
         }
     }
@@ -193,13 +293,14 @@ fn what_is_refused_leaves_nothing() {
         (Request { folder: root.join("2kws"), ..good() }, "has to begin with a letter"),
         (Request { folder: root.join("full"), ..good() }, "is not empty: it has `file`"),
         (Request { board: "nucleo".into(), ..good() }, "nrf52840-dk, "),
-        (
-            Request { board: "stm32f411-blackpill".into(), flavour: Flavour::Embassy, ..good() },
-            "no Embassy template",
-        ),
+        (Request { board: "ra8m1-ek".into(), flavour: Flavour::Embassy, ..good() }, "no Embassy template"),
         (Request { model: root.join("none.tflite"), ..good() }, "none.tflite"),
         (Request { model: broken, ..good() }, "of no format that Kiln knows"),
         (Request { kiln: Some(root.clone()), ..good() }, "is no checkout of Kiln"),
+        (
+            Request { board: "qemu-cortex-m4".into(), embedded_test: true, ..good() },
+            "probe-rs, which runs tests on a board, needs a real one",
+        ),
         (with("target", "cortex-m0"), "compiled for the board's processor"),
         (with("custom_op", "MyOp=crate::my_op"), "custom operator `MyOp`"),
         (with("ram", "100"), "more than the budget of 100"),
@@ -218,6 +319,7 @@ fn request(folder: PathBuf, board: &str, flavour: Flavour, model: &str) -> Reque
         board: board.into(),
         model: model.into(),
         flavour,
+        embedded_test: false,
         options: Options::default(),
         kiln: None,
     }
@@ -233,15 +335,22 @@ fn project_with(board: &Board, flavour: Flavour, model: &str, options: &[(&str, 
     let kind = Path::new(model).file_stem().unwrap().to_string_lossy().replace("digits_", "");
     let kind = if options.is_empty() { kind } else { format!("{kind}-options") };
     let name = format!("p-{}-{}-{kind}", board.name, flavour.name());
+    made(&name, |folder| {
+        let mut request = request(folder, &board.name, flavour, model);
+        options.iter().for_each(|(option, value)| request.options.set(option, value).unwrap());
+        request
+    })
+}
+
+/// The project of that name, made anew.
+fn made(name: &str, request: impl FnOnce(PathBuf) -> Request) -> PathBuf {
     let folder = work_dir().unwrap().join("new").join(name);
     // Versions once resolved are kept: the registry is asked once.
     let lock = fs::read(folder.join("Cargo.lock"));
     if folder.exists() {
         fs::remove_dir_all(&folder).unwrap();
     }
-    let mut request = request(folder.clone(), &board.name, flavour, model);
-    options.iter().for_each(|(option, value)| request.options.set(option, value).unwrap());
-    create(&request).unwrap();
+    create(&request(folder.clone())).unwrap();
     if let Ok(lock) = lock {
         fs::write(folder.join("Cargo.lock"), lock).unwrap();
     }

@@ -75,7 +75,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("codegen/src/schedule", &["ir"]),
     ("codegen/src/plan", &["ir", "schedule", "interp"]),
     ("codegen/src/requant", &["ir"]),
-    ("codegen/src/search", &["ir", "plan", "schedule", "select"]),
+    ("codegen/src/search", &["ir", "passes", "plan", "schedule", "select", "verify"]),
     ("codegen/src/select", &["ir", "plan", "requant", "schedule"]),
     ("codegen/src/emit", &["ir", "schedule", "select"]),
     ("codegen/src/budget", &["ir", "schedule", "search", "select"]),

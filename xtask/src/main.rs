@@ -101,8 +101,11 @@ fn setup() -> Result<(), Failure> {
     onnx::fetch_tests();
     let chromium = toolchain::ensure_chromium()?;
     let node = toolchain::ensure_node()?;
-    // Without it, tests of pages say so.
+    // Without them, tests of pages and of the editor say so.
     if let Err(error) = toolchain::ensure_target(test::WEB_TARGET) {
+        say(&error.to_string());
+    }
+    if let Err(error) = toolchain::ensure_rust_analyzer() {
         say(&error.to_string());
     }
     other_hosts::setup();

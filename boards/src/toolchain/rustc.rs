@@ -76,6 +76,11 @@ pub(super) fn has_library(rustc: &Path, target: &str, library: &str) -> bool {
     libraries.flatten().any(|file| file.file_name().to_string_lossy().starts_with(library))
 }
 
+/// Whether `rustc` has the sources of the standard library.
+pub(super) fn has_library_sources(rustc: &Path) -> bool {
+    sysroot(rustc).is_some_and(|sysroot| sysroot.join("lib/rustlib/src/rust/library/core").is_dir())
+}
+
 pub(super) fn library_dir(sysroot: &Path, target: &str) -> PathBuf {
     sysroot.join("lib/rustlib").join(target).join("lib")
 }

@@ -4,6 +4,7 @@ use super::layers::{self, per_mac, Layer};
 use kiln_boards::image::FlashSizes;
 use kiln_codegen::select::{Fed, Slide};
 use kiln_codegen::Compiled;
+use kiln_tools::report::on_board::{self, OnBoard};
 use serde_json::{json, Map, Value};
 use std::fmt::Write;
 
@@ -25,6 +26,10 @@ pub struct Costs<'a> {
     pub(super) flash: &'a FlashSizes,
     /// Empty where they were not measured one by one.
     pub(super) layers: &'a [Layer],
+    /// The cycles as time and energy.
+    pub(super) on_boards: Vec<OnBoard>,
+    /// What they are, for people: a title.
+    pub(super) on_boards_title: &'static str,
 }
 
 /// A benchmark, on a board of either kind.
@@ -77,7 +82,8 @@ impl Costs<'_> {
             // Writing to a string cannot fail.
             let _ = writeln!(out, "{}", line.trim_end());
         }
-        out + behind + &layers::table(self.layers)
+        let boards = on_board::table(&[("", self.on_boards.clone())]);
+        format!("{out}{behind}{}:\n{boards}{}", self.on_boards_title, layers::table(self.layers))
     }
 
     /// For programs: what is said of time, and what every benchmark says.
@@ -97,6 +103,7 @@ impl Costs<'_> {
             "flash_model_code_bytes": flash.model_code,
             "flash_const_bytes": flash.constants,
             "flash_weights_bytes": flash.weights,
+            "on_boards": self.on_boards,
             "layers": self.layers.iter().map(Layer::json).collect::<Value>(),
         });
         let fields = [time, common].into_iter().filter_map(|part| match part {

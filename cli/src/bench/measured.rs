@@ -2,6 +2,7 @@
 
 use super::costs::{Benchmark, Costs};
 use super::layers::{self, Layer};
+use crate::on_board::on_board;
 use crate::place::{build_firmware, for_board, TIME_LIMIT};
 use anyhow::{Context, Result};
 use kiln_boards::{firmware, probe, Board};
@@ -64,15 +65,14 @@ impl Benchmark for Measurement {
             stack_bytes: self.result.stack_bytes,
             flash: &self.result.flash,
             layers: &self.layers,
+            on_boards: vec![on_board(self.board, self.result.cycles)],
+            on_boards_title: "at the board's own clock, estimated: as if no wait states came on top",
         }
     }
 
     fn text(&self) -> String {
-        let cycles = self.result.cycles;
-        let micros = cycles.saturating_mul(1_000_000) / u64::from(self.board.clock_hz).max(1);
-        let note = format!("µs at {} MHz, if no wait states come on top", self.board.clock_hz / 1_000_000);
         let after_reset = "at the clock after reset, wait states of that clock included";
-        let time = vec![("cycles, measured", cycles, after_reset.into()), ("time", micros, note)];
+        let time = vec![("cycles, measured", self.result.cycles, after_reset.into())];
         self.costs().text(time, "")
     }
 

@@ -9,6 +9,7 @@ pub use costs::{Benchmark, Costs};
 pub use measured::{measure, Measurement};
 pub use trade::{trade, trade_json};
 
+use crate::on_board;
 use crate::place::{build_firmware, emulated, for_board, TIME_LIMIT};
 use anyhow::{Context, Result};
 use costs::Line;
@@ -16,6 +17,7 @@ use kiln_boards::cycles::Count;
 use kiln_boards::qemu::BenchResult;
 use kiln_boards::{firmware, probe, qemu, Board};
 use kiln_codegen::{compile, Compiled, Events, Input, Options};
+use kiln_tools::report::on_board::OnBoard;
 use layers::{Layer, Took};
 use serde_json::{json, Value};
 use std::path::Path;
@@ -164,6 +166,11 @@ impl Report {
         self.costs().macs()
     }
 
+    /// The cycles as time and energy of boards that the emulated one stands for.
+    pub fn on_boards(&self) -> Vec<OnBoard> {
+        on_board::on_boards_like(self.board, self.result.total.cycles)
+    }
+
     /// Instructions and cycles for people.
     fn time(&self) -> Vec<Line> {
         let result = &self.result;
@@ -206,6 +213,8 @@ impl Benchmark for Report {
             stack_bytes: self.result.stack_bytes,
             flash: &self.result.flash,
             layers: &self.layers,
+            on_boards: self.on_boards(),
+            on_boards_title: on_board::ESTIMATED,
         }
     }
 

@@ -2,6 +2,7 @@
 
 use super::costs::Benchmark;
 use super::layers::per_mac;
+use kiln_tools::report::on_board::{self, OnBoard};
 use serde_json::Value;
 use std::fmt::Write;
 
@@ -45,7 +46,11 @@ pub fn trade(reports: &[impl Benchmark]) -> String {
             costs.stack_bytes
         );
     }
-    out + "\ncode: the model and its kernels, without start-up code and harness\n"
+    let each = reports.iter().map(Benchmark::costs);
+    let on_boards: Vec<(&str, Vec<OnBoard>)> =
+        each.map(|costs| (costs.compiled.options.optimize.name(), costs.on_boards)).collect();
+    out += "\ncode: the model and its kernels, without start-up code and harness\n\n";
+    out + first.on_boards_title + ":\n" + &on_board::table(&on_boards)
 }
 
 /// All of them for programs.

@@ -22,6 +22,8 @@ Examples:
   cargo kiln new kws-demo --board raspberry-pi-pico --model kws.tflite --embassy
   cargo kiln new kws-demo --board nrf52840-dk --model kws.tflite --optimize size --ram 20K
       With options of the compiler: they are those of `cargo kiln compile`
+  cargo kiln new kws-demo --board nrf52840-dk --model kws.tflite --tests embedded-test
+      With a test for the board, which probe-rs runs
   cargo kiln new kws-demo --board nrf52840-dk --model kws.tflite --kiln-path ~/kiln";
 
 #[derive(Args)]
@@ -44,6 +46,9 @@ pub(crate) struct Arguments {
     /// An RTIC application with the model in a task
     #[arg(long, group = "flavour")]
     rtic: bool,
+    /// Also write a test that runs on the board: `cargo test`, through probe-rs
+    #[arg(long, value_name = "HARNESS", value_parser = ["embedded-test"])]
+    tests: Option<String>,
     #[command(flatten)]
     kiln: KilnArgs,
     #[command(flatten)]
@@ -67,6 +72,7 @@ impl Arguments {
             board: self.board,
             model: self.model,
             flavour,
+            embedded_test: self.tests.is_some(),
             options: self.options.options()?,
             kiln: self.kiln.kiln_path,
         })

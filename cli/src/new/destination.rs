@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Names that a package cannot have, besides Rust's keywords: crates of Rust, Cargo's own folders, and what a firmware depends on.
-const TAKEN: [&str; 30] = [
+const TAKEN: [&str; 41] = [
     "alloc",
     "build",
     "core",
@@ -18,12 +18,19 @@ const TAKEN: [&str; 30] = [
     "embassy_executor",
     "embassy_nrf",
     "embassy_rp",
+    "embassy_stm32",
     "embassy_time",
+    "esp_bootloader_esp_idf",
+    "esp_hal",
+    "esp_rtos",
+    "embedded_test",
     "examples",
     "incremental",
     "kiln",
     "kiln_test",
+    "nrf52833_pac",
     "nrf52840_pac",
+    "nrf5340_app_pac",
     "panic_probe",
     "panic_semihosting",
     "portable_atomic",
@@ -31,10 +38,14 @@ const TAKEN: [&str; 30] = [
     "riscv",
     "riscv_rt",
     "rp2040_boot2",
+    "rp2040_pac",
+    "rp235x_pac",
     "rtic",
     "sample",
+    "semihosting",
     "static_cell",
     "std",
+    "stm32_metapac",
     "test",
 ];
 

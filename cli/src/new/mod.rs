@@ -11,7 +11,7 @@ mod template;
 
 pub use platform::{flavours, Flavour};
 
-use anyhow::{Context, Result};
+use anyhow::{bail, Context, Result};
 use destination::Destination;
 use kiln_boards::{toolchain, Board, Runner, Source};
 use kiln_codegen::front::{format_of, inspect};
@@ -30,6 +30,8 @@ pub struct Request {
     pub model: PathBuf,
     /// What the firmware is built around.
     pub flavour: Flavour,
+    /// Whether the crate has a test for the board, of the crate `embedded-test`.
+    pub embedded_test: bool,
     /// The options of the compiler, those of the board's processor aside.
     pub options: Options,
     /// Checkout of Kiln that the crate depends on; otherwise the one this program was built in, or else the release of its version.
@@ -47,6 +49,8 @@ pub struct Created {
     pub ram_and_constants: (usize, usize),
     /// The board.
     pub board: &'static Board,
+    /// Whether it has a test for the board.
+    pub embedded_test: bool,
 }
 
 impl fmt::Display for Created {
@@ -58,7 +62,7 @@ impl fmt::Display for Created {
             "{folder}: {} files; the model takes {ram} B of RAM and {constants} B of constants",
             self.files.len()
         )?;
-        let missing = missing(self.board);
+        let missing = missing(self);
         if !missing.is_empty() {
             writeln!(f, "first, since it is missing here:")?;
             missing.iter().try_for_each(|what| writeln!(f, "    {what}"))?;
@@ -67,12 +71,17 @@ impl fmt::Display for Created {
         let place = if self.board.is_emulated() { "under QEMU" } else { "on the board" };
         writeln!(f, "    cd {folder}")?;
         writeln!(f, "    cargo run --release    # {place}")?;
-        writeln!(f, "    cargo host-test        # its tests, on this machine")
+        writeln!(f, "    cargo host-test        # its tests, on this machine")?;
+        match self.embedded_test {
+            true => writeln!(f, "    cargo test --release   # its test on the board"),
+            false => Ok(()),
+        }
     }
 }
 
 /// What firmware for the board needs that is not here, and how to get it.
-fn missing(board: &Board) -> Vec<String> {
+fn missing(created: &Created) -> Vec<String> {
+    let board = created.board;
     let target = (!toolchain::has_target_already(&board.target))
         .then(|| format!("rustup target add {}", board.target));
     let emulator = match &board.runner {
@@ -81,7 +90,9 @@ fn missing(board: &Board) -> Vec<String> {
         }
         _ => None,
     };
-    target.into_iter().chain(emulator).collect()
+    let probe_rs = (created.embedded_test && toolchain::find_program("probe-rs").is_none())
+        .then(|| "cargo install probe-rs-tools".to_owned());
+    target.into_iter().chain(emulator).chain(probe_rs).collect()
 }
 
 /// Makes the crate.
@@ -94,6 +105,12 @@ pub fn create(request: &Request) -> Result<Created> {
     include::check(&request.options)?;
     let board = Board::find(&request.board)?;
     let platform = platform::platform(board, request.flavour)?;
+    if request.embedded_test && board.is_emulated() {
+        bail!(
+            "board `{}` is emulated, and probe-rs, which runs tests on a board, needs a real one\n    help: leave out --tests; `cargo run` compares the sample's answer under QEMU, too",
+            board.name
+        );
+    }
     let kiln = request.kiln.as_deref().map_or(Ok(Source::find()), Source::named)?;
 
     let bytes = read_file(&request.model)?;
@@ -115,6 +132,7 @@ pub fn create(request: &Request) -> Result<Created> {
         destination: &destination,
         board,
         platform: &platform,
+        embedded_test: request.embedded_test,
         kiln: &kiln,
         model_file: &file,
         feature: format_of(&bytes)?.feature,
@@ -135,6 +153,7 @@ pub fn create(request: &Request) -> Result<Created> {
         files: files.into_iter().map(|(path, _)| path).collect(),
         ram_and_constants: (compiled.plan.ram_bytes(), compiled.program.constant_bytes()),
         board,
+        embedded_test: request.embedded_test,
     })
 }
 

@@ -20,16 +20,19 @@ const TEMPLATES: &[(&str, &str)] = &[
     ("Cargo.toml.j2", include_str!("../../templates/Cargo.toml.j2")),
     ("README.md.j2", include_str!("../../templates/README.md.j2")),
     ("bare.rs.j2", include_str!("../../templates/bare.rs.j2")),
+    ("boot.j2", include_str!("../../templates/boot.j2")),
     ("build.rs.j2", include_str!("../../templates/build.rs.j2")),
     ("config.toml.j2", include_str!("../../templates/config.toml.j2")),
     ("device.rs.j2", include_str!("../../templates/device.rs.j2")),
     ("device.x", include_str!("../../templates/device.x")),
     ("embassy.rs.j2", include_str!("../../templates/embassy.rs.j2")),
     ("embassy_emulated.rs.j2", include_str!("../../templates/embassy_emulated.rs.j2")),
+    ("embassy_esp.rs.j2", include_str!("../../templates/embassy_esp.rs.j2")),
     ("esp.rs.j2", include_str!("../../templates/esp.rs.j2")),
     ("gitignore", include_str!("../../templates/gitignore")),
     ("inputs.j2", include_str!("../../templates/inputs.j2")),
     ("lib.rs.j2", include_str!("../../templates/lib.rs.j2")),
+    ("on_target.rs.j2", include_str!("../../templates/on_target.rs.j2")),
     ("outputs.j2", include_str!("../../templates/outputs.j2")),
     ("rtic.rs.j2", include_str!("../../templates/rtic.rs.j2")),
     ("run.j2", include_str!("../../templates/run.j2")),
@@ -42,6 +45,8 @@ pub(super) struct Project<'a> {
     pub(super) destination: &'a Destination,
     pub(super) board: &'a Board,
     pub(super) platform: &'a Platform,
+    /// Whether there is a test for the board.
+    pub(super) embedded_test: bool,
     /// Where Kiln's crates come from.
     pub(super) kiln: &'a Source,
     pub(super) model_file: &'a str,
@@ -69,9 +74,11 @@ pub(super) fn render(project: &Project<'_>) -> Result<Vec<(String, Vec<u8>)>> {
         ("sample.rs.j2", "src/sample.rs"),
         (project.platform.main, "src/main.rs"),
     ];
+    let test = project.embedded_test.then_some(("on_target.rs.j2", "tests/on_target.rs"));
     files
         .into_iter()
         .chain(project.platform.files.iter().copied())
+        .chain(test)
         .map(|(template, path)| {
             let text = environment.get_template(template).and_then(|template| template.render(&context));
             Ok((
@@ -96,7 +103,8 @@ fn environment() -> Result<Environment<'static>> {
 }
 
 fn values(project: &Project<'_>) -> minijinja::Value {
-    let Project { destination, board, platform, kiln, model_file, feature, compiled, macs } = project;
+    let Project { destination, board, platform, embedded_test, kiln, model_file, feature, compiled, macs } =
+        project;
     let (plan, program) = (&compiled.plan, &compiled.program);
     let outputs = Port::all(&program.outputs, "output", "");
     // The reader of the model's format alone.
@@ -112,12 +120,14 @@ fn values(project: &Project<'_>) -> minijinja::Value {
         kiln => kiln.dependency(RUNTIME, Releases::Compatible, runtime_keys),
         kiln_test => kiln.dependency(TEST, Releases::Compatible, &[]),
         dependencies => Serde(&platform.dependencies),
+        embedded_test => *embedded_test,
+        test_dependencies => Serde(platform.test_dependencies()),
         // The board.
         board => board.name.as_str(),
         board_description => board.description.as_str(),
         target => board.target.as_str(),
         rustflags => Serde(&board.rustflags),
-        runner => runner(board),
+        runner => runner(board, *embedded_test),
         emulated => board.is_emulated(),
         riscv => is_riscv(board),
         emulator => emulator(board),
@@ -128,6 +138,7 @@ fn values(project: &Project<'_>) -> minijinja::Value {
         chip => chip(board),
         hal => platform.hal,
         led => platform.led,
+        led_column => platform.led_column,
         device => platform.device,
         dispatchers => platform.dispatchers,
         // The model.
@@ -148,9 +159,9 @@ fn values(project: &Project<'_>) -> minijinja::Value {
     }
 }
 
-/// What `cargo run` calls: QEMU itself, or the command that flashes.
-fn runner(board: &Board) -> Vec<String> {
-    match board.is_emulated() {
+/// What `cargo run` calls: QEMU itself, or the command that flashes. Tests on the board are run by probe-rs, which runs all else, too.
+fn runner(board: &Board, embedded_test: bool) -> Vec<String> {
+    match board.is_emulated() || embedded_test {
         true => board.runner.command(),
         false => ["cargo", "kiln", "run", "--board", &board.name].map(str::to_owned).to_vec(),
     }

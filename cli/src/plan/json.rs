@@ -1,5 +1,6 @@
 //! The plan for programs.
 
+use crate::on_board::predicted;
 use kiln_codegen::schedule::{Feed, Role};
 use kiln_codegen::Compiled;
 use kiln_tools::report::{memory, schedule};
@@ -56,6 +57,7 @@ pub fn json(compiled: &Compiled) -> Value {
         "state": state,
         "overlaps": overlaps,
         "alternatives": alternatives,
+        "on_boards": predicted(compiled).0,
     })
 }
 
@@ -112,7 +114,34 @@ fn memory(role: Role) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use kiln_codegen::{compile_file, Input, Optimize, Options};
+    use crate::number::significant;
+    use kiln_codegen::{compile_file, Input, Optimize, Options, Target};
+
+    /// Text and JSON have the same time and energy, by the cycles of what was kept.
+    #[test]
+    fn predicted_cycles_are_time_and_energy_on_boards() {
+        let model = concat!(env!("CARGO_MANIFEST_DIR"), "/../examples/digits/models/digits_int8.tflite");
+        let options = Options { target: Some(Target::CortexMDsp), ..Options::default() };
+        let compiled = compile_file(model.as_ref(), &options).unwrap();
+        let (plan, text) = (json(&compiled), crate::plan::text(&compiled));
+        let kept = plan["alternatives"].as_array().unwrap().iter().find(|a| a["kept"] == true).unwrap();
+        let cycles = kept["cycles"].as_f64().unwrap();
+        let on = |name| plan["on_boards"].as_array().unwrap().iter().find(|on| on["board"] == name).unwrap();
+        let (known, unknown) = (on("stm32l4r5zi-nucleo"), on("nrf52840-dk"));
+        assert_eq!(unknown["milliseconds"], cycles / 64e3);
+        assert_eq!(unknown["millijoules"], Value::Null);
+        let milliseconds = significant(known["milliseconds"].as_f64().unwrap());
+        let millijoules = significant(known["millijoules"].as_f64().unwrap());
+        let row = text.lines().find(|line| line.contains("stm32l4r5zi-nucleo")).unwrap();
+        assert_eq!(
+            row.split_whitespace().collect::<Vec<_>>(),
+            ["stm32l4r5zi-nucleo", "120", &milliseconds, &millijoules]
+        );
+        assert!(
+            text.contains(known["energy_from"].as_str().unwrap()) && text.contains("estimated"),
+            "{text}"
+        );
+    }
 
     /// What programs read is what the compiler planned: pipelines cover their steps, and every buffer lies in the arena.
     #[test]

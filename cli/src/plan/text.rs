@@ -1,9 +1,11 @@
 //! The plan for people.
 
+use crate::on_board::{predicted, ESTIMATED};
 use kiln_codegen::schedule::{Feed, Pipeline, Role};
 use kiln_codegen::search::Alternative;
 use kiln_codegen::{Compiled, Float};
 use kiln_tools::report::memory::{self, Row};
+use kiln_tools::report::on_board::table;
 use kiln_tools::report::schedule::{self, Held, Line};
 use kiln_tools::report::{in_front, packed};
 use std::fmt::Write;
@@ -39,7 +41,15 @@ pub fn text(compiled: &Compiled) -> String {
     let _ = state(&mut out, compiled);
     let _ = overlaps(&mut out, compiled);
     let _ = alternatives(&mut out, &compiled.alternatives);
-    out
+    let (boards, unknown) = predicted(compiled);
+    if boards.is_empty() {
+        return out;
+    }
+    let without = match unknown {
+        0 => String::new(),
+        count => format!(" (of {count} steps nothing is predicted: they count as nothing)"),
+    };
+    format!("{out}\n{ESTIMATED}, by predicted cycles{without}:\n{}", table(&[("", boards)]))
 }
 
 /// The schedule as a table.

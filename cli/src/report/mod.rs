@@ -47,7 +47,7 @@ fn measured(path: &Path, options: &Options, board: &str, per_layer: bool) -> Res
     let steps = bench.step_counts();
     let steps =
         steps.map(|(step, count)| (step, Count { instructions: count.instructions, cycles: count.cycles }));
-    let of = Bench { on: board.into(), total, steps: steps.collect() };
+    let of = Bench { on: board.into(), total, on_boards: bench.on_boards(), steps: steps.collect() };
     Ok(Run { compiled: bench.compiled().clone(), bench: Some(of) })
 }
 

@@ -5,6 +5,7 @@ mod front;
 pub mod kernels;
 #[cfg(test)]
 mod memory_tests;
+pub mod on_board;
 pub mod picture;
 pub mod schedule;
 #[cfg(test)]

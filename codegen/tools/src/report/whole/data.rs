@@ -1,5 +1,6 @@
 //! What a report says. Text, JSON and page are three views of it.
 
+use crate::report::on_board::OnBoard;
 use serde::Serialize;
 
 /// Everything that is said about a compiled model. Bytes and cycles are whole numbers; names are as the model's file has them.
@@ -111,6 +112,8 @@ pub struct Totals {
     pub kernel_calls: usize,
     /// What was measured, with a board.
     pub measured: Option<Measured>,
+    /// The same cycles as time and energy, on boards that the emulated one stands for.
+    pub on_boards: Vec<OnBoard>,
 }
 
 /// One inference on an emulated board.

@@ -119,6 +119,7 @@ fn totals(run: &Run) -> Totals {
         macs: graph.nodes().map(|(_, node)| macs(graph, node)).sum(),
         kernel_calls: schedule.bands().count(),
         measured: measured(run),
+        on_boards: run.bench.as_ref().map(|bench| bench.on_boards.clone()).unwrap_or_default(),
     }
 }
 

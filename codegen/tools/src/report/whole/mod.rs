@@ -12,6 +12,7 @@ mod words;
 pub use data::*;
 pub use text::advice;
 
+use super::on_board::OnBoard;
 use kiln_codegen::front::inspect;
 use kiln_codegen::{import_with_drift, Compiled, Error, Optimize, Options};
 use std::collections::BTreeMap;
@@ -33,6 +34,8 @@ pub struct Bench {
     pub on: String,
     /// One inference.
     pub total: Measured,
+    /// Its cycles as time and energy, on boards that this one stands for.
+    pub on_boards: Vec<OnBoard>,
     /// Steps by their indices; empty where they were not measured one by one.
     pub steps: BTreeMap<usize, Count>,
 }

@@ -2,6 +2,7 @@
 
 use super::data::{Advice, Measured, Mode, Read, Report, Step};
 use crate::number::grouped;
+use crate::report::on_board;
 use std::fmt::Write;
 
 // Writing to a string cannot fail: the results of `write!` and `writeln!` are dropped below.
@@ -89,6 +90,7 @@ impl Report {
         }
         if let Some(measured) = &totals.measured {
             facts.push(("cycles, estimated", grouped(measured.cycles)));
+            facts.extend(on_board::facts(&totals.on_boards));
             facts.push(("instructions", grouped(measured.instructions)));
             facts.push(("flash, code", bytes(measured.code_bytes as usize)));
             facts.push(("stack, measured", bytes(measured.stack_bytes as usize)));
