@@ -52,9 +52,10 @@ fn check(graph: &Graph) -> Compiled {
     let options = || Options { name: Some("Model".into()), ..Options::default() };
     let long = streamed::in_long_pipelines(graph.clone(), options()).unwrap().unwrap();
     let bands = streamed::in_bands(graph.clone(), options()).unwrap().unwrap();
+    let again = streamed::computing_again(graph.clone(), options()).unwrap();
     let cases: Vec<Vec<Data>> = (0..4).map(|case| inputs(graph, case)).collect();
     let expected = interpret(graph, &cases).unwrap();
-    for compiled in [&long, &bands] {
+    for compiled in [&long, &bands].into_iter().chain(&again) {
         let got = Place::Host.run(graph, compiled, &cases).unwrap();
         for (case, (got, expected)) in got.iter().zip(&expected).enumerate() {
             for (k, (got, expected)) in got.iter().zip(expected).enumerate() {
@@ -64,6 +65,31 @@ fn check(graph: &Graph) -> Compiled {
         }
     }
     long
+}
+
+/// Layers that compute rows again: in kernels that take several rows, and in those that are called for each row; with windows of even and odd height, and with strides.
+#[test]
+fn rows_again() {
+    let graph = graph(&[
+        "input %x: i8[1,12,6,4] q(0.5 : -3)",
+        "const %w: i8[5,1,1,4] q(0.5 : 0)",
+        "const %d: i8[5,3,3,1] q(0.5 : 0)",
+        "const %v: i8[3,2,2,5] q(0.5 : 0)",
+        "const %u: i8[2,5,5,3] q(0.5 : 0)",
+        "const %t: i8[256]",
+        "%a: i8[1,12,6,5] q(0.5 : -3) = conv2d(%x, %w) {window = [1, 1], groups = 1, rescale = [1073741824 * 2^-6], clamp = -128..=127}",
+        "%b: i8[1,12,6,5] q(0.5 : -3) = conv2d(%a, %d) {window = [3, 3] pad [1, 1, 1, 1], groups = 5, rescale = [1073741824 * 2^-7], clamp = -128..=127}",
+        "%c: i8[1,12,6,5] q(0.5 : -3) = lookup(%b, %t)",
+        "%e: i8[1,6,3,3] q(0.5 : -3) = conv2d(%c, %v) {window = [2, 2] stride [2, 2], groups = 1, rescale = [1073741824 * 2^-7], clamp = -128..=127}",
+        "%f: i8[1,6,3,3] q(0.5 : -3) = lookup(%e, %t)",
+        "%g: i8[1,6,3,2] q(0.5 : -3) = conv2d(%f, %u) {window = [5, 5] pad [2, 2, 2, 2], groups = 1, rescale = [1073741824 * 2^-8], clamp = -128..=127}",
+        "return %g",
+    ]);
+    check(&graph);
+    let options = Options { name: Some("Model".into()), ..Options::default() };
+    let again = streamed::computing_again(graph, options).unwrap().unwrap();
+    let repeats = |step: &&kiln_codegen::schedule::Step| step.beat.again.is_some();
+    assert_eq!(again.schedule.steps.iter().filter(repeats).count(), 3, "{:#?}", again.schedule.steps);
 }
 
 #[test]
