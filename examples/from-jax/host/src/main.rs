@@ -1,8 +1,9 @@
 //! How many held-out digits the network gets right, compiled into this program from what JAX exported.
 
 use anyhow::{Context, Result};
-use npyz::npz::NpzArchive;
-use npyz::Deserialize;
+use ndarray::{IxDyn, OwnedRepr};
+use ndarray_npy::{NpzReader, ReadableElement};
+use std::fs::File;
 use std::path::Path;
 
 kiln::include_model!(pub Digits = "../models/digits.mlir");
@@ -17,8 +18,8 @@ struct HeldOut {
 impl HeldOut {
     fn read() -> Result<HeldOut> {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../data/digits.npz");
-        let mut archive =
-            NpzArchive::open(&path).with_context(|| format!("cannot read {}", path.display()))?;
+        let file = File::open(&path).with_context(|| format!("cannot read {}", path.display()))?;
+        let mut archive = NpzReader::new(file)?;
         let (images, scores) = (array(&mut archive, "in_0")?, array(&mut archive, "out_0")?);
         Ok(HeldOut { images, scores, labels: array(&mut archive, "labels")? })
     }
@@ -30,11 +31,10 @@ impl HeldOut {
     }
 }
 
-fn array<T: Deserialize>(
-    archive: &mut NpzArchive<impl std::io::Read + std::io::Seek>,
-    name: &str,
-) -> Result<Vec<T>> {
-    Ok(archive.by_name(name)?.with_context(|| format!("there is no {name}"))?.into_vec()?)
+fn array<T: ReadableElement>(archive: &mut NpzReader<File>, name: &str) -> Result<Vec<T>> {
+    let array =
+        archive.by_name::<OwnedRepr<T>, IxDyn>(name).with_context(|| format!("there is no {name}"))?;
+    Ok(array.into_raw_vec_and_offset().0)
 }
 
 /// Right answers, and the largest difference from JAX's scores.

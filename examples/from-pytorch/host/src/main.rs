@@ -1,7 +1,9 @@
 //! How many held-out samples the float and the integer networks get right, compiled into this program.
 
 use anyhow::{Context, Result};
-use npyz::npz::NpzArchive;
+use ndarray::{IxDyn, OwnedRepr};
+use ndarray_npy::{NpzReader, ReadableElement};
+use std::fs::File;
 use std::path::Path;
 
 kiln::include_model!(pub DigitsF32 = "../models/digits_f32.onnx");
@@ -75,6 +77,19 @@ fn report(name: &str, float: impl FnMut(&[f32]) -> usize, int8: impl FnMut(&[f32
     Ok(())
 }
 
+/// A file of the folder `data`.
+fn open(name: &str) -> Result<NpzReader<File>> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../data/{name}.npz"));
+    let file = File::open(&path).with_context(|| format!("cannot read {}", path.display()))?;
+    Ok(NpzReader::new(file)?)
+}
+
+fn array<T: ReadableElement>(archive: &mut NpzReader<File>, name: &str) -> Result<Vec<T>> {
+    let array =
+        archive.by_name::<OwnedRepr<T>, IxDyn>(name).with_context(|| format!("there is no {name}"))?;
+    Ok(array.into_raw_vec_and_offset().0)
+}
+
 /// Samples that training never saw, one after the other, and what they show.
 struct HeldOut {
     samples: Vec<f32>,
@@ -83,12 +98,8 @@ struct HeldOut {
 
 impl HeldOut {
     fn read(name: &str) -> Result<HeldOut> {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../data/{name}.npz"));
-        let mut archive =
-            NpzArchive::open(&path).with_context(|| format!("cannot read {}", path.display()))?;
-        let samples = archive.by_name("test_0")?.context("there are no samples")?.into_vec()?;
-        let labels = archive.by_name("labels")?.context("there are no labels")?.into_vec()?;
-        Ok(HeldOut { samples, labels })
+        let mut archive = open(name)?;
+        Ok(HeldOut { samples: array(&mut archive, "test_0")?, labels: array(&mut archive, "labels")? })
     }
 
     /// Right answers, in percent.
@@ -121,10 +132,9 @@ mod tests {
 
     #[test]
     fn a_stream_keeps_what_came_before() -> Result<()> {
-        let mut archive = NpzArchive::open(Path::new(env!("CARGO_MANIFEST_DIR")).join("../data/stream.npz"))?;
-        let mut array =
-            |name| -> Result<Vec<f32>> { Ok(archive.by_name(name)?.context("missing")?.into_vec()?) };
-        let (inputs, outputs) = (array("in_0")?, array("out_0")?);
+        let mut archive = open("stream")?;
+        let inputs: Vec<f32> = array(&mut archive, "in_0")?;
+        let outputs: Vec<f32> = array(&mut archive, "out_0")?;
         let mut network = Box::new(StreamF32::new());
         for (sample, expected) in inputs.chunks_exact(6).zip(outputs.chunks_exact(7)) {
             network.input_mut().copy_from_slice(sample);
