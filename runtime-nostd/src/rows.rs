@@ -173,6 +173,7 @@ pub const fn due(tick: usize, first: usize, every: usize, band: usize, rows: usi
 
 /// Rows of a step of a pipeline that computes rows more than once: each time all rows that one row of its reader needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Again {
     /// How many times.
     pub times: usize,

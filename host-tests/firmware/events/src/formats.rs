@@ -3,6 +3,7 @@
 use kiln::{any, camera, events, frontend, kernels, post, record, sensor};
 
 const _: fn() = || {
+    formatted::<kiln::Again>();
     formatted::<kiln::Band>();
     formatted::<kiln::Crew>();
     formatted::<kiln::DType>();
