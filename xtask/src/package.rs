@@ -1,6 +1,8 @@
 //! The packages for the registry.
 use crate::step::{cargo, root, run, Failure};
 use crate::{installed, publish};
+use std::path::PathBuf;
+use std::{env, fs};
 
 pub(crate) const HELP: &str =
     "  package                  pack the crates that users name, build each from its package alone, and install and use the command without a checkout
@@ -23,8 +25,27 @@ pub(crate) const PACKAGES: [&str; 11] = [
 
 /// Packs all crates, builds each from its package, with the others from theirs, and uses the command.
 pub(crate) fn build() -> Result<(), Failure> {
+    forget_unpacked();
     pack("packages, and their builds", &[])?;
     installed::test()
+}
+
+/// Removes what Cargo unpacked for an earlier build from packages. It takes packages of the same version for the same, whatever is in them.
+fn forget_unpacked() {
+    let home = env::var_os("CARGO_HOME").map(PathBuf::from);
+    let Some(home) = home.or_else(|| Some(PathBuf::from(env::var_os("HOME")?).join(".cargo"))) else {
+        return;
+    };
+    let Ok(registries) = fs::read_dir(home.join("registry/src")) else { return };
+    for registry in registries.flatten() {
+        // Those of folders have no host in front of the dash.
+        if registry.file_name().to_string_lossy().starts_with('-') {
+            for package in PACKAGES {
+                // What is not there, or stays, is as before.
+                let _ = fs::remove_dir_all(registry.path().join(format!("{package}-{}", publish::VERSION)));
+            }
+        }
+    }
 }
 
 /// Packs all crates.

@@ -13,7 +13,7 @@ pub(crate) const HELP: &str = "\
 /// Files that each package has.
 const FILES: [&str; 4] = ["README.md", "CHANGELOG.md", "LICENSE-MIT", "LICENSE-APACHE"];
 
-const VERSION: &str = env!("CARGO_PKG_VERSION");
+pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// The crate with probe-rs: a workspace of its own, whose packages come last.
 const PROBE: &str = "probe/Cargo.toml";
