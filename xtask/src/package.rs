@@ -1,7 +1,7 @@
 //! The packages for the registry.
 use crate::step::{cargo, root, run, Failure};
 use crate::{installed, publish};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 pub(crate) const HELP: &str =
@@ -30,22 +30,28 @@ pub(crate) fn build() -> Result<(), Failure> {
     installed::test()
 }
 
-/// Removes what Cargo unpacked for an earlier build from packages. It takes packages of the same version for the same, whatever is in them.
+/// Removes what Cargo unpacked for an earlier build from packages, and what it knows of what it built then. It takes packages of the same version for the same, whatever is in
+/// them.
 fn forget_unpacked() {
     let home = env::var_os("CARGO_HOME").map(PathBuf::from);
-    let Some(home) = home.or_else(|| Some(PathBuf::from(env::var_os("HOME")?).join(".cargo"))) else {
-        return;
+    let home = home.or_else(|| Some(PathBuf::from(env::var_os("HOME")?).join(".cargo")));
+    // Registries that are folders have no host in front of the dash.
+    let registries = home.map(|home| folders(&home.join("registry/src"), "-")).unwrap_or_default();
+    let unpacked = |package: &str| {
+        let name = format!("{package}-{}", publish::VERSION);
+        registries.iter().map(|registry| registry.join(&name)).collect::<Vec<_>>()
     };
-    let Ok(registries) = fs::read_dir(home.join("registry/src")) else { return };
-    for registry in registries.flatten() {
-        // Those of folders have no host in front of the dash.
-        if registry.file_name().to_string_lossy().starts_with('-') {
-            for package in PACKAGES {
-                // What is not there, or stays, is as before.
-                let _ = fs::remove_dir_all(registry.path().join(format!("{package}-{}", publish::VERSION)));
-            }
-        }
+    let built = |package: &str| folders(&root().join("target/debug/.fingerprint"), &format!("{package}-"));
+    for folder in PACKAGES.iter().flat_map(|package| [unpacked(package), built(package)].concat()) {
+        // What is not there, or stays, is as before.
+        let _ = fs::remove_dir_all(folder);
     }
+}
+
+/// What is in a folder and has a name that begins so.
+fn folders(folder: &Path, begin: &str) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(begin)).map(|e| e.path()).collect()
 }
 
 /// Packs all crates.
