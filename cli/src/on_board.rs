@@ -45,8 +45,7 @@ pub(crate) fn on_boards_like(board: &Board, cycles: u64) -> Vec<OnBoard> {
 /// the number of steps that are not predicted, and count as nothing.
 pub(crate) fn predicted(compiled: &Compiled) -> (Vec<OnBoard>, usize) {
     let options = &compiled.options;
-    let kept = compiled.alternatives.iter().find(|alternative| alternative.kept);
-    let Some(predicted) = kept.map(|kept| kept.predicted) else { return (Vec::new(), 0) };
+    let Some(predicted) = compiled.kept().map(|kept| kept.predicted) else { return (Vec::new(), 0) };
     let core = match options.target() {
         _ if options.cores.is_some_and(|cores| cores > 1) => return (Vec::new(), 0),
         Target::CortexM0 => Core::CortexM0Plus,

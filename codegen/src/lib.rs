@@ -149,7 +149,9 @@ fn lower_as(
     let mut not_divided = Vec::new();
     if let Some(section) = section {
         (groups, not_divided) = section.groups(&graph);
-        graph = search::groups::divided(&graph, &groups)?;
+        if !groups.is_empty() {
+            graph = search::groups::divided(&graph, &groups)?;
+        }
     }
     let written = section.map(|section| section.fit(&graph)).transpose()?;
     written.iter().for_each(|written| graph.order.clone_from(&written.order));

@@ -200,30 +200,29 @@ fn emulated_riscv(flavour: Flavour) -> Option<Platform> {
 
 fn on_chip(flavour: Flavour, chip: &str) -> Option<Platform> {
     let common = [&DEFMT[..], &[CORTEX_M_RT, PANIC_PROBE]].concat();
-    let (platform, own): (Platform, &[&str]) = match (flavour, chip) {
-        (Flavour::Bare, _) => {
-            let boot = if chip == "RP2040" { Some(r#"rp2040-boot2 = "0.3""#) } else { None };
+    let boot = if chip == "RP2040" { Some(r#"rp2040-boot2 = "0.3""#) } else { None };
+    let platform = match flavour {
+        Flavour::Bare => {
             let dependencies = [CORTEX_M, SEMIHOSTING, STATIC_CELL].into_iter().chain(boot).collect();
-            (Platform { main: "bare.rs.j2", dependencies, ..Platform::default() }, &[])
+            Platform { main: "bare.rs.j2", dependencies, ..Platform::default() }
         }
-        (Flavour::Embassy, _) => {
+        Flavour::Embassy => {
             let hal = embassy_hal(chip)?;
             // Embassy's crate for Raspberry Pi's chips has critical sections for two cores.
             let cortex_m = if hal.name == "embassy_rp" { r#"cortex-m = "0.7""# } else { CORTEX_M };
             let Hal { name, line, led, led_column } = hal;
             let dependencies = vec![cortex_m, EXECUTOR, line, EMBASSY_TIME, STATIC_CELL];
             let main = "embassy.rs.j2";
-            (Platform { main, hal: name, led, led_column, dependencies, ..Platform::default() }, &[])
+            Platform { main, hal: name, led, led_column, dependencies, ..Platform::default() }
         }
-        (Flavour::Rtic, _) => {
+        Flavour::Rtic => {
             let (device, line, dispatchers) = rtic_device(chip)?;
-            let boot = if chip == "RP2040" { Some(r#"rp2040-boot2 = "0.3""#) } else { None };
             let dependencies = [CORTEX_M, line].into_iter().chain(boot).collect();
             let main = "rtic.rs.j2";
-            (Platform { main, device, dispatchers, dependencies, ..Platform::default() }, &[])
+            Platform { main, device, dispatchers, dependencies, ..Platform::default() }
         }
     };
-    let dependencies = platform.dependencies.iter().chain(own).chain(&common).copied().collect();
+    let dependencies = platform.dependencies.iter().chain(&common).copied().collect();
     Some(Platform { dependencies, ..platform })
 }
 

@@ -64,7 +64,7 @@ pub fn split(graph: &mut Graph, id: NodeId, groups: usize) -> Vec<NodeId> {
         first += size;
     }
     let Op::Conv2d { layout, .. } = graph.node(to).op else { return Vec::new() };
-    let axis = layout.y.stored([0, 1, 2, 3]).iter().position(|&axis| axis == 3).unwrap_or(3);
+    let axis = channel_axis(layout.y);
     let node = graph.node_mut(to);
     (node.op, node.operands) = (Op::Concat { axis }, joined);
     let before = std::mem::take(&mut graph.order);
@@ -77,6 +77,14 @@ pub fn split(graph: &mut Graph, id: NodeId, groups: usize) -> Vec<NodeId> {
     halves
 }
 
+/// The axis that channels run along.
+fn channel_axis(order: Order) -> usize {
+    match order {
+        Order::ChannelLast => 3,
+        Order::Planar => 2,
+    }
+}
+
 /// A convolution of some of the channels of another one.
 fn part(graph: &mut Graph, order: &mut Vec<NodeId>, id: NodeId, operand: ValueId, keep: &[usize]) -> ValueId {
     let node = graph.node(id).clone();
@@ -87,7 +95,7 @@ fn part(graph: &mut Graph, order: &mut Vec<NodeId>, id: NodeId, operand: ValueId
         *groups = keep.len();
     }
     let ty = graph.ty(node.result).clone();
-    let axis = layout.y.stored([0, 1, 2, 3]).iter().position(|&axis| axis == 3).unwrap_or(3);
+    let axis = channel_axis(layout.y);
     let mut dims = ty.shape.dims().to_vec();
     dims[axis] = keep.len();
     let mut operands = node.operands.clone();

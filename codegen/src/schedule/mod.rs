@@ -154,6 +154,16 @@ pub struct Beat {
     pub again: Option<Again>,
 }
 
+impl Beat {
+    /// How many rows are computed in an inference of a value that has so many, those that are computed again included.
+    pub fn computed(&self, rows: usize) -> usize {
+        match self.again {
+            Some(again) => (0..again.times).map(|n| again.rows(n, self.band, rows).len()).sum(),
+            None => rows,
+        }
+    }
+}
+
 /// The rows of a step that computes, each time, all rows that one row of its reader needs, also those that it has computed before: `band` rows from
 /// `n · stride - before` on for the `n`-th time, without those outside the value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -221,10 +231,7 @@ impl Step {
 
     /// How many rows it computes in an inference, those that it computes again included.
     pub fn computed(&self) -> usize {
-        match self.beat.again {
-            Some(again) => (0..again.times).map(|n| again.rows(n, self.beat.band, self.rows).len()).sum(),
-            None => self.rows,
-        }
+        self.beat.computed(self.rows)
     }
 
     /// The rows that are due at a tick, if any. In a [`Feed::Sliding`] pipeline rows never end: `endless`.

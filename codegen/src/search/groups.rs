@@ -3,7 +3,7 @@
 //! All that can be divided are, into two groups, three, and so on, and the best number stays. Then those go back to one group without which no more memory is needed.
 //! What a trial needs is found without the exact packing, and the number of trials is bounded.
 
-use super::{least, search, search_most, Found};
+use super::{extra, least, search, search_most, Found};
 use crate::ir::{Graph, NodeId};
 use crate::passes::channel_groups;
 use crate::schedule::order;
@@ -48,7 +48,7 @@ pub fn search_groups(graph: &mut Graph, options: &Options, groups: &mut Groups) 
         Some(ram) => found.plan.ram_bytes() <= ram,
         None => options.optimize != Optimize::Memory,
     };
-    let repeats = options.recompute.is_some_and(|most| most > 1000) && options.input != Input::Sliding;
+    let repeats = extra(graph, options).is_some() && options.input != Input::Sliding;
     if enough || !repeats {
         return Ok(found);
     }

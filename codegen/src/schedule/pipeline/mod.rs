@@ -149,7 +149,9 @@ impl Draft {
         for lane in 0..draft.lanes.len() {
             let first = draft.earliest(graph, flow, lane);
             draft.lanes[lane].beat.first = first;
-            draft.repeated_by(graph, flow, lane).for_each(|at| draft.lanes[at].beat.first = first);
+            for at in draft.repeated_by(graph, flow, lane) {
+                draft.lanes[at].beat.first = first;
+            }
         }
         draft.measure(graph, flow);
         Ok(draft)
@@ -235,7 +237,7 @@ impl Draft {
 
     /// The longest delay with which a lane is in time for its readers in the pipeline; `None` if it has none.
     fn latest(&self, graph: &Graph, flow: &Flow, lane: usize) -> Option<usize> {
-        if self.lanes[lane].beat.again.is_some() || self.repeated_by(graph, flow, lane).next().is_some() {
+        if self.lanes[lane].beat.again.is_some() || !self.repeated_by(graph, flow, lane).is_empty() {
             return None;
         }
         let lane = &self.lanes[lane];

@@ -26,13 +26,13 @@ impl Draft {
         let apart = |lane: &Lane| lane.beat.again.is_none() && !lane.absorbs;
         let alone = self.is_internal(graph, flow, value) && flow.base(value) == value;
         let fits = self.feed != Feed::Sliding && size > 1 && window.dilation[0] == 1 && before < size;
-        (fits && covers && alone && apart(reader) && apart(lane) && self.repeats_nothing(graph, flow, at))
-            .then_some((to, size.min(rows(&graph.ty(value).shape)), again))
-    }
-
-    /// Whether a node reads no rows that are computed again.
-    fn repeats_nothing(&self, graph: &Graph, flow: &Flow, at: usize) -> bool {
-        self.repeated_by(graph, flow, at - self.nodes.start).next().is_none()
+        (fits
+            && covers
+            && alone
+            && apart(reader)
+            && apart(lane)
+            && self.repeated_by(graph, flow, at - self.nodes.start).is_empty())
+        .then_some((to, size.min(rows(&graph.ty(value).shape)), again))
     }
 
     /// Lets the node at a position compute rows again, if it may.
@@ -44,11 +44,11 @@ impl Draft {
     }
 
     /// The lanes whose rows a lane reads that are computed again.
-    pub(super) fn repeated_by(&self, graph: &Graph, flow: &Flow, lane: usize) -> std::vec::IntoIter<usize> {
+    pub(super) fn repeated_by(&self, graph: &Graph, flow: &Flow, lane: usize) -> Vec<usize> {
         let operands = graph.node(self.lanes[lane].node).operands.iter();
         let lanes = operands.filter_map(|&id| flow.producer(id)?.checked_sub(self.nodes.start));
         let again = |&at: &usize| self.lanes.get(at).is_some_and(|lane| lane.beat.again.is_some());
-        lanes.filter(again).collect::<Vec<_>>().into_iter()
+        lanes.filter(again).collect()
     }
 
     /// Positions of the nodes that compute rows again.
@@ -62,9 +62,8 @@ impl Draft {
         let Some(lane) = at.checked_sub(self.nodes.start).and_then(|lane| self.lanes.get(lane)) else {
             return 0;
         };
-        let Some(again) = lane.beat.again else { return 0 };
-        let computed: usize = (0..again.times).map(|n| again.rows(n, lane.beat.band, lane.rows).len()).sum();
+        let more = lane.beat.computed(lane.rows).saturating_sub(lane.rows);
         let macs = macs(graph, graph.node(lane.node));
-        macs.saturating_mul(computed.saturating_sub(lane.rows) as u64) / lane.rows.max(1) as u64
+        macs.saturating_mul(more as u64) / lane.rows.max(1) as u64
     }
 }
