@@ -1,6 +1,10 @@
 //! Kiln's own chores: `cargo xtask COMMAND`.
+#[cfg(feature = "compiler")]
+mod asan;
+#[cfg(feature = "compiler")]
 mod bench_host;
 mod book;
+mod compiling;
 mod demo;
 mod differential;
 mod hostile;
@@ -46,8 +50,7 @@ fn main() -> ExitCode {
         ["publish"] => publish::run_all(true),
         ["publish", "--dry-run"] => publish::run_all(false),
         ["miri"] => nightly::miri(),
-        ["asan"] => nightly::asan(),
-        ["bench-host", ref arguments @ ..] => bench_host::run_all(arguments),
+        ref words @ (["asan"] | ["bench-host", ..]) => compiling::run_all(words),
         ["differential", ref arguments @ ..] => differential::run_all(arguments),
         ["help" | "--help" | "-h"] => {
             println!("{}", help());
@@ -75,8 +78,9 @@ fn help() -> String {
         book::HELP,
         hostile::HELP,
         nightly::HELP,
+        compiling::ASAN,
         differential::HELP,
-        bench_host::HELP,
+        compiling::BENCH_HOST,
     ];
     format!(
         "{}

@@ -1,5 +1,5 @@
 //! The oldest Rust that firmware needs: the runtime, and models that were compiled beforehand, are checked with it.
-use crate::step::{cargo, root, run, say, Failure};
+use crate::step::{root, run, say, tested_kiln, Failure};
 use kiln_boards::source::{Releases, RUNTIME};
 use kiln_boards::toolchain::find_program;
 use kiln_boards::Source;
@@ -35,7 +35,7 @@ pub(crate) fn check_runtime() -> Result<(), Failure> {
     }
     let folder = root.join("target/msrv");
     for (target, core) in TARGETS {
-        write_package(&root, &folder, core)?;
+        write_package(&folder, core)?;
         let mut check = Command::new(&rustup);
         check.current_dir(&folder).args(["run", &version, "cargo", "check", "--target", target]);
         // What calls this is Cargo, of a newer Rust.
@@ -66,7 +66,7 @@ fn rust_version(manifest: &Path) -> Result<String, Failure> {
 }
 
 /// A library of compiled models, which depends on the runtime alone.
-fn write_package(root: &Path, folder: &Path, core: &str) -> Result<(), Failure> {
+fn write_package(folder: &Path, core: &str) -> Result<(), Failure> {
     let runtime = Source::find().dependency(RUNTIME, Releases::This, &["default-features = false"]);
     let manifest = format!(
         "[package]\n\
@@ -85,9 +85,8 @@ fn write_package(root: &Path, folder: &Path, core: &str) -> Result<(), Failure> 
     for (index, (model, options)) in MODELS.into_iter().enumerate() {
         let module = format!("model_{index}");
         let file = folder.join("src").join(&module).with_extension("rs");
-        let mut compile =
-            cargo(root, &["run", "--quiet", "--package", "cargo-kiln", "--", "kiln", "compile", model]);
-        compile.args(options).args(["--target", core, "-o"]).arg(file);
+        let mut compile = tested_kiln()?;
+        compile.args(["compile", model]).args(options).args(["--target", core, "-o"]).arg(file);
         run(&format!("{model} for {core}"), &mut compile)?;
         library += &format!("pub mod {module};\n");
     }

@@ -5,8 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-pub(crate) const HELP: &str = "\
-  publish --dry-run        everything that a release needs, without the upload: packages that are built and used alone, and what has changed since the last release
+pub(crate) const HELP: &str = "  publish --dry-run        everything that a release needs, without the upload: packages that are built and used alone, and what has changed since the last release
   publish                  the same, and the upload: docs/internals/releasing.md
 ";
 

@@ -39,6 +39,16 @@ pub(crate) fn cargo_outside(folder: &Path, arguments: &[&str]) -> Command {
     command
 }
 
+/// `cargo kiln`, as building the tests of the workspace left it: beside this program.
+///
+/// # Errors
+/// Where this program does not know where it is.
+pub(crate) fn tested_kiln() -> Result<Command, Failure> {
+    let mut command = Command::new(std::env::current_exe()?.with_file_name("cargo-kiln"));
+    command.current_dir(root()).arg("kiln");
+    Ok(command)
+}
+
 thread_local! {
     /// Whether this thread's commands run beside those of another.
     static IS_BESIDE: Cell<bool> = const { Cell::new(false) };

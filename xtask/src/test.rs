@@ -1,5 +1,5 @@
 //! `cargo xtask test`: everything that must hold.
-use crate::step::{beside, cargo, cargo_outside, root, run, Failure};
+use crate::step::{beside, cargo, cargo_outside, root, run, tested_kiln, Failure};
 use crate::{book, demo, hostile, msrv, other_hosts, package};
 use kiln_boards::{toolchain, Board};
 use std::fs;
@@ -28,17 +28,30 @@ pub(crate) fn run_all() -> Result<(), Failure> {
     beside(|| test_elsewhere(&root), || test_workspace(&root))?;
     make_room(&root);
     package::test()?;
-    demo::run_all()
+    demo::run_with(tested_kiln()?)
 }
 
 /// Lints, and the tests of the workspace.
 fn build_tests(root: &Path) -> Result<(), Failure> {
-    // Clippy compiles the compiler that macros run once more. Its readers take longest to optimise, and run for moments.
-    let plain = ["clippy", "--config", "profile.dev.package.kiln-nn-front.opt-level=0"];
-    let lints = ["--workspace", "--all-targets", "--features", FEATURES, "--", "-D", "warnings"];
-    run("lints", &mut cargo(root, &[&plain[..], &lints].concat()))?;
-    lint_outside(root)?;
-    run("tests are built", &mut cargo(root, &["test", "--workspace", "--no-run"]))
+    run("lints, and tests are built", &mut linted(root, "test", &["--no-run"]))?;
+    // Without macros, the compiler need not be compiled again for other features.
+    let runtime = ["clippy", "-p", "kiln-nn", "--all-targets", "--no-default-features", "--features"];
+    run(
+        "lints of the runtime",
+        &mut cargo(root, &[&runtime[..], &[FEATURES, "--", "-D", "warnings"]].concat()),
+    )?;
+    lint_outside(root)
+}
+
+/// A command for the whole workspace. Clippy's driver compiles, as `cargo clippy` has it do: nothing is compiled once for lints and once more.
+fn linted(root: &Path, command: &str, arguments: &[&str]) -> Command {
+    let mut command = cargo(root, &[command, "--workspace", "--features", "xtask/compiler"]);
+    command
+        .args(["--config", "build.rustc-workspace-wrapper='clippy-driver'"])
+        .env("CLIPPY_ARGS", "-Dwarnings");
+    // The compiler's readers take longest to optimise, and run for moments.
+    command.args(["--config", "profile.dev.package.kiln-nn-front.opt-level=0"]).args(arguments);
+    command
 }
 
 /// Long tests of the workspace that run beside the others, by binary and name. Those of the guides follow those of new projects, and find most of it built.
@@ -50,7 +63,7 @@ const BESIDE: [(&str, &str); 3] = [
 
 /// All other tests of the workspace.
 fn test_workspace(root: &Path) -> Result<(), Failure> {
-    let mut tests = cargo(root, &["test", "--workspace", "--no-fail-fast", "--"]);
+    let mut tests = linted(root, "test", &["--no-fail-fast", "--"]);
     tests.args(BESIDE.iter().flat_map(|(_, test)| ["--skip", test]));
     run("tests", &mut tests)
 }
@@ -66,12 +79,11 @@ fn test_elsewhere(root: &Path) -> Result<(), Failure> {
         }
     }
     test_package(root, &root.join(STUDIO))?;
-    let documentation = ["doc", "--workspace", "--no-deps", "--features", FEATURES];
-    run("documentation", cargo(root, &documentation).env("RUSTDOCFLAGS", "-D warnings"))?;
+    let mut documentation = linted(root, "doc", &["--no-deps", "--features", FEATURES]);
+    run("documentation", documentation.env("RUSTDOCFLAGS", "-D warnings"))?;
     for (binary, test) in BESIDE {
         // The same packages as in other tests, so that none of them is compiled again with other features.
-        let arguments = ["test", "--workspace", "--test", binary, "--", "--exact", test];
-        run(test, &mut cargo(root, &arguments))?;
+        run(test, &mut linted(root, "test", &["--test", binary, "--", "--exact", test]))?;
     }
     Ok(())
 }

@@ -9,6 +9,7 @@ mod peers;
 mod process;
 mod table;
 
+use crate::compiling::BENCH_HOST;
 use crate::step::{root, say, Failure};
 use golden::{compare, Allowed, Difference, Golden};
 use kiln::{Model, Rustc};
@@ -20,21 +21,6 @@ use process::Contestant;
 use std::fs;
 use std::path::{Path, PathBuf};
 use table::{Peaks, Race};
-
-/// Arguments, for the overview of commands.
-pub(crate) const HELP: &str = "  \
-  bench-host
-          times of Kiln (floats also reproducible), LiteRT (XNNPACK) and others, all in turns on one core of this machine
-            --models a,b,c    these models only, of those it knows
-            --peers a,b       litert, onnxruntime (these two), tract; \"\" for none
-            --rounds N        turns of each (12)
-            --core N          the core that all are pinned to (the last)
-            --cores N         N threads compute each of Kiln's models together, pinned to no core (1)
-            --level L         limits Kiln's SIMD kernels; avx2: the peers, too
-            --layers MODEL    no race: the time of each layer of one model
-            --float F         with --layers: fast (the default) or reproducible
-            --write-docs      the table in docs/benchmarks.md, from this run
-";
 
 /// How long a batch of inferences takes at least.
 const BATCH_MILLISECONDS: u64 = 30;
@@ -85,7 +71,7 @@ impl Arguments {
                         value()?.parse().map_err(|error: kiln_codegen::Error| error.to_string())?
                 }
                 "--write-docs" => arguments.write_docs = true,
-                _ => return Err(format!("bench-host has no argument {word}\n{HELP}")),
+                _ => return Err(format!("bench-host has no argument {word}\n{BENCH_HOST}")),
             }
         }
         Ok(arguments)
