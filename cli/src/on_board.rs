@@ -46,21 +46,27 @@ pub(crate) fn on_boards_like(board: &Board, cycles: u64) -> Vec<OnBoard> {
 pub(crate) fn predicted(compiled: &Compiled) -> (Vec<OnBoard>, usize) {
     let options = &compiled.options;
     let Some(predicted) = compiled.kept().map(|kept| kept.predicted) else { return (Vec::new(), 0) };
-    let core = match options.target() {
-        _ if options.cores.is_some_and(|cores| cores > 1) => return (Vec::new(), 0),
+    if options.cores.is_some_and(|cores| cores > 1) {
+        return (Vec::new(), 0);
+    }
+    (on_boards_of(options.target(), predicted.cycles), predicted.unknown)
+}
+
+/// Cycles that were predicted for a target, as time and energy of the boards whose core they are predicted for.
+pub(crate) fn on_boards_of(target: Target, cycles: u64) -> Vec<OnBoard> {
+    let core = match target {
         Target::CortexM0 => Core::CortexM0Plus,
         Target::CortexMDsp => Core::CortexM4,
         Target::CortexMHelium => Core::CortexM55,
         Target::Rv32 => Core::Hazard3,
-        Target::Portable | Target::Vectors => return (Vec::new(), 0),
+        Target::Portable | Target::Vectors => return Vec::new(),
     };
     let same = |board: &&Board| {
         !board.is_emulated()
             && board.core == core
-            && for_board(&Options::default(), board).target == Some(options.target())
+            && for_board(&Options::default(), board).target == Some(target)
     };
-    let boards = Board::all().iter().filter(same).map(|board| on_board(board, predicted.cycles));
-    (boards.collect(), predicted.unknown)
+    Board::all().iter().filter(same).map(|board| on_board(board, cycles)).collect()
 }
 
 /// Where the energy of a cycle comes from, for people.

@@ -33,6 +33,11 @@ function grouped(number) {
   return Math.round(number).toString().replace(/\B(?=(\d{3})+$)/g, ",");
 }
 
+/** A quantity in three significant digits; whole numbers from 100 on. */
+function significant(quantity) {
+  return quantity >= 99.95 ? grouped(quantity) : quantity.toPrecision(3);
+}
+
 /** For an axis. */
 function shortNumber(number) {
   if (number >= 1e6) return `${(number / 1e6).toFixed(1)} M`;

@@ -180,10 +180,20 @@ function table(into, heads, rows) {
   into.replaceChildren(head, make("tbody", rows.map((row) => make("tr", row.map(cell)))));
 }
 
+/** Real boards with the core of each processor: name and clock in Hz. */
+const BOARDS = /* boards */;
+
+/** What cycles take on boards, if no wait states come on top. */
+function onBoards(target, cycles) {
+  const time = (hz) => (1e3 * cycles) / hz;
+  return (BOARDS[target] ?? []).map(([board, hz]) => `${significant(time(hz))} ms on ${board} at ${Math.floor(hz / 1e6)} MHz`).join(", ");
+}
+
 function showChips(chips) {
-  const heads = ["Processor", "Cycles", "RAM B", "Constants B", "Steps without prediction"];
-  table(element("chips"), heads, chips.map((chip) => chip.error ? [chip.target, chip.error, "", "", ""]
-    : [chip.target, chip.cycles ?? make("span", "–", { class: "n" }), chip.ram_bytes, chip.constant_bytes, chip.steps_without_prediction]));
+  const heads = ["Processor", "Cycles", "RAM B", "Constants B", "Steps without prediction", "Time without wait states"];
+  table(element("chips"), heads, chips.map((chip) => chip.error ? [chip.target, chip.error, "", "", "", ""]
+    : [chip.target, chip.cycles ?? make("span", "–", { class: "n" }), chip.ram_bytes, chip.constant_bytes, chip.steps_without_prediction,
+      chip.cycles ? onBoards(chip.target, chip.cycles) : ""]));
 }
 
 function showFront(found) {

@@ -1,5 +1,8 @@
 //! The page as one file: browsers let a file from a disk load no other file.
 
+use kiln_boards::cycles::cores::Core;
+use kiln_boards::{Board, Runner};
+use serde_json::{json, Value};
 use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -38,8 +41,28 @@ pub fn page(module: &[u8], more: &str) -> String {
     for (place, content) in PARTS {
         page = page.replace(place, content);
     }
+    page = page.replace("/* boards */", &boards().to_string());
     let packed = miniz_oxide::deflate::compress_to_vec_zlib(module, 9);
     page.replace("/* module */", &base64(&packed)).replace("<!-- more -->", more)
+}
+
+/// The real boards of each target whose core cycles are predicted for, with their clocks.
+fn boards() -> Value {
+    let targets = [
+        ("cortex-m0", Core::CortexM0Plus),
+        ("cortex-m4", Core::CortexM4),
+        ("cortex-m55", Core::CortexM55),
+        ("rv32imc", Core::Hazard3),
+    ];
+    let on = |core: Core| -> Value {
+        let real = |board: &&Board| board.core == core && matches!(board.runner, Runner::ProbeRs { .. });
+        Board::all().iter().filter(real).map(|board| json!([board.name, board.clock_hz])).collect()
+    };
+    targets
+        .into_iter()
+        .map(|(target, core)| (target.to_owned(), on(core)))
+        .collect::<serde_json::Map<_, _>>()
+        .into()
 }
 
 /// How many bytes the page has as servers send it, compressed: a file of gzip has 12 bytes more than the format counted here.

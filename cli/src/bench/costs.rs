@@ -4,6 +4,7 @@ use super::layers::{self, per_mac, Layer};
 use kiln_boards::image::FlashSizes;
 use kiln_codegen::select::{Fed, Slide};
 use kiln_codegen::Compiled;
+use kiln_tools::number::grouped;
 use kiln_tools::report::on_board::{self, OnBoard};
 use serde_json::{json, Map, Value};
 use std::fmt::Write;
@@ -65,8 +66,8 @@ impl Costs<'_> {
         }
         let code = format!(
             "bytes: {} of the model and its kernels, {} of start-up and harness",
-            flash.model_code,
-            flash.code.saturating_sub(flash.model_code)
+            grouped(flash.model_code),
+            grouped(flash.code.saturating_sub(flash.model_code))
         );
         let stack = "bytes (painted before, high-water mark after)";
         lines.extend([
@@ -78,7 +79,7 @@ impl Costs<'_> {
             ("flash: weights", flash.weights, "bytes".into()),
         ]);
         for (what, number, note) in lines {
-            let line = format!("  {what:<17} {number:>13}  {note}");
+            let line = format!("  {what:<17} {:>13}  {note}", grouped(number));
             // Writing to a string cannot fail.
             let _ = writeln!(out, "{}", line.trim_end());
         }

@@ -4,6 +4,7 @@ use kiln_boards::cycles::Count;
 use kiln_codegen::schedule::StepKind;
 use kiln_codegen::select::Call;
 use kiln_codegen::Compiled;
+use kiln_tools::number::grouped;
 use kiln_tools::report::{self, memory};
 use serde_json::{json, Value};
 use std::collections::BTreeMap;
@@ -84,7 +85,7 @@ pub(super) fn table(layers: &[Layer]) -> String {
     let width = |text: fn(&Layer) -> &str| layers.iter().map(|l| text(l).len()).max().unwrap_or(0);
     let (ops, names) = (width(|l| &l.op), width(|l| &l.kernels).max("kernel".len()));
     let mut out = format!(
-        "\n{:>4}  {:<ops$}  {:<names$}  {:>12}  {:>12}      %  {:>10}  {:>6}  name\n",
+        "\n{:>4}  {:<ops$}  {:<names$}  {:>13}  {:>13}      %  {:>11}  {:>6}  name\n",
         "step", "op", "kernel", "instructions", "cycles", "MACs", "c/MAC"
     );
     let all: u64 = layers.iter().map(|l| l.took.cycles()).sum();
@@ -93,17 +94,18 @@ pub(super) fn table(layers: &[Layer]) -> String {
         let cycles = took.cycles();
         let share = 100.0 * cycles as f64 / all.max(1) as f64;
         let instructions = match took {
-            Took::Counted(count) => count.instructions.to_string(),
+            Took::Counted(count) => grouped(count.instructions),
             Took::Measured(_) => "–".into(),
         };
         let (macs, each) = match macs.filter(|macs| *macs > 0) {
-            Some(macs) => (macs.to_string(), per_mac(cycles, macs)),
+            Some(macs) => (grouped(macs), per_mac(cycles, macs)),
             None => ("–".into(), "–".into()),
         };
         // Writing to a string cannot fail.
         let _ = writeln!(
             out,
-            "{step:>4}  {op:<ops$}  {kernels:<names$}  {instructions:>12}  {cycles:>12}  {share:>5.1}  {macs:>10}  {each:>6}  {name}"
+            "{step:>4}  {op:<ops$}  {kernels:<names$}  {instructions:>13}  {:>13}  {share:>5.1}  {macs:>11}  {each:>6}  {name}",
+            grouped(cycles)
         );
     }
     out

@@ -17,6 +17,7 @@ use kiln_boards::cycles::Count;
 use kiln_boards::qemu::BenchResult;
 use kiln_boards::{firmware, probe, qemu, Board};
 use kiln_codegen::{compile, Compiled, Events, Input, Options};
+use kiln_tools::number::grouped;
 use kiln_tools::report::on_board::OnBoard;
 use layers::{Layer, Took};
 use serde_json::{json, Value};
@@ -194,8 +195,8 @@ impl Report {
         let percent = |hop: u64, window: u64| 100.0 * hop as f64 / window.max(1) as f64;
         Some(format!(
             "without sliding, a window takes {} instructions and {} cycles: a hop is {:.1} % and {:.1} % of it\n",
-            window.instructions,
-            window.cycles,
+            grouped(window.instructions),
+            grouped(window.cycles),
             percent(hop.instructions, window.instructions),
             percent(hop.cycles, window.cycles),
         ))

@@ -2,6 +2,7 @@
 
 use super::costs::Benchmark;
 use super::layers::per_mac;
+use kiln_tools::number::grouped;
 use kiln_tools::report::on_board::{self, OnBoard};
 use serde_json::Value;
 use std::fmt::Write;
@@ -11,7 +12,7 @@ pub fn trade(reports: &[impl Benchmark]) -> String {
     let Some(first) = reports.first().map(Benchmark::costs) else { return String::new() };
     let mut out = format!(
         "{} on {}: cycles {}, memory in bytes\n\n\
-         {:<8}  {:>12}  {:>12}  {:>6}  {:>8}  {:>9}  {:>8}  {:>8}  {:>8}  {:>6}\n",
+         {:<8}  {:>13}  {:>13}  {:>6}  {:>8}  {:>9}  {:>9}  {:>9}  {:>8}  {:>6}\n",
         first.compiled.graph.name,
         first.board,
         first.clock,
@@ -33,17 +34,17 @@ pub fn trade(reports: &[impl Benchmark]) -> String {
         // Writing to a string cannot fail.
         let _ = writeln!(
             out,
-            "{:<8}  {:>12}  {:>12}  {:>6}  {:>8}  {:>9}  {:>8}  {:>8}  {:>8}  {:>6}",
+            "{:<8}  {:>13}  {:>13}  {:>6}  {:>8}  {:>9}  {:>9}  {:>9}  {:>8}  {:>6}",
             costs.compiled.options.optimize.name(),
-            costs.instructions.map_or("–".into(), |count| count.to_string()),
-            costs.cycles,
+            costs.instructions.map_or("–".into(), |count| grouped(count)),
+            grouped(costs.cycles),
             macs.map_or("–".into(), |macs| per_mac(costs.cycles, macs)),
-            costs.flash.model_code,
-            costs.flash.constants,
-            costs.flash.weights,
-            plan.arena_bytes + plan.fast_bytes.unwrap_or(0),
-            plan.state_bytes,
-            costs.stack_bytes
+            grouped(costs.flash.model_code),
+            grouped(costs.flash.constants),
+            grouped(costs.flash.weights),
+            grouped((plan.arena_bytes + plan.fast_bytes.unwrap_or(0)) as u64),
+            grouped(plan.state_bytes as u64),
+            grouped(costs.stack_bytes)
         );
     }
     let each = reports.iter().map(Benchmark::costs);

@@ -76,9 +76,9 @@ impl Arguments {
         }
         let name = model_name(model);
         let points = front(&import(&read_file(model)?, &name, &options)?, &options)?;
-        let target = options.target().name();
+        let target = options.target();
         if let Some(folder) = self.svg {
-            let picture = picture(&format!("{name} for {target}"), &points);
+            let picture = picture(&format!("{name} for {}", target.name()), &points);
             write_whole(&folder.join(format!("{name}.pareto.svg")), &picture)?;
         }
         match self.json {

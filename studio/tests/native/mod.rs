@@ -4,7 +4,7 @@
 #[path = "../../../codegen/tools/src/number.rs"]
 mod number;
 
-pub use number::grouped;
+pub use number::{grouped, significant};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -18,6 +18,8 @@ pub struct Figures {
     pub state: u64,
     pub constants: u64,
     pub cycles: u64,
+    /// Milliseconds, board and MHz.
+    pub on_boards: Vec<(f64, String, u64)>,
 }
 
 impl Figures {
@@ -30,12 +32,17 @@ impl Figures {
 pub fn figures(model: &[u8], name: &str, options: &[&str]) -> Figures {
     let plan = json(&["plan", "--json"], model, name, options);
     let number = |value: &Value| value.as_u64().unwrap();
+    let on_board = |on: &Value| {
+        let name = on["board"].as_str().unwrap().to_owned();
+        (on["milliseconds"].as_f64().unwrap(), name, number(&on["clock_hz"]) / 1_000_000)
+    };
     let kept = plan["alternatives"].as_array().unwrap().iter().find(|tried| tried["kept"] == true).unwrap();
     Figures {
         arena: number(&plan["arena_bytes"]) + plan["fast_bytes"].as_u64().unwrap_or(0),
         state: number(&plan["state_bytes"]),
         constants: number(&plan["constant_bytes"]),
         cycles: number(&kept["cycles"]),
+        on_boards: plan["on_boards"].as_array().unwrap().iter().map(on_board).collect(),
     }
 }
 
