@@ -283,6 +283,11 @@ fn embassy_hal(chip: &str) -> Option<Hal> {
             "PC7",
             "",
         ),
+        "STM32N657" => (
+            r#"embassy-stm32 = { version = "0.6", features = ["defmt", "stm32n657x0", "time-driver-any"] }"#,
+            "PG0",
+            "",
+        ),
         _ => return None,
     };
     let name = match line.get(.."embassy-rp".len())? {
@@ -318,6 +323,9 @@ fn rtic_device(chip: &str) -> Option<(&'static str, &'static str, &'static str)>
         }
         "STM32L4R5ZITx" => {
             (METAPAC, r#"stm32-metapac = { version = "21", features = ["rt", "stm32l4r5zi"] }"#, "USART1")
+        }
+        "STM32N657" => {
+            (METAPAC, r#"stm32-metapac = { version = "21", features = ["rt", "stm32n657x0"] }"#, "USART1")
         }
         _ => return None,
     })
