@@ -66,6 +66,24 @@ fn one_operator_is_read() {
     assert!(read.to_string().contains("\"result\": f32[2,3] = add(%0, %1)"), "{read}");
 }
 
+/// PyTorch writes real signals as \[batch, time\].
+#[test]
+fn signals_need_no_axis_of_parts() {
+    let constant = |name: &str, ty: Vec<u8>, bytes: &[u8]| {
+        field(5, &[ty, field(8, name.as_bytes()), field(9, bytes)].concat())
+    };
+    let of = |signal: &str| {
+        let window = constant("window", [number(1, 8), number(2, 1)].concat(), &1f32.to_le_bytes().repeat(8));
+        let step = constant("step", number(2, 7), &3i64.to_le_bytes());
+        let graph = [graph(&node("STFT x step window", &[]), &[signal]), step, window].concat();
+        read(&model(17, &graph), "m").unwrap().to_string()
+    };
+    for signal in ["x 1 1 100", "x 1 1 100 1"] {
+        let graph = of(signal);
+        assert!(graph.contains("\"result\": f32[1,31,5,2] ="), "{graph}");
+    }
+}
+
 #[test]
 fn weights_of_a_convolution_may_be_computed() {
     let inputs = ["x 1 1 4 3 3", "w 1 2 2 2 2", "b 1 2"];
