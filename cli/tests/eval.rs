@@ -308,6 +308,71 @@ fn recordings_of_a_detector_have_hours() {
     assert!(said.contains("low/c.wav") && said.contains("3 samples per second, high/a.wav has 2"), "{said}");
 }
 
+/// Three frames of 40 features, and what two models make of them.
+fn on_features(weights: [&str; 2]) -> String {
+    let filter = |weight: &str| [weight; 120].join(", ");
+    format!(
+        "input %x: f32[1,3,40]
+         const %w: f32[2,120] = [{}, {}]
+         %f: f32[1,120] = reshape(%x)
+         %y: f32[1,2] = dense(%f, %w) {{rescale = real, clamp = -inf..=inf}}
+         return %y",
+        filter(weights[0]),
+        filter(weights[1]),
+    )
+}
+
+/// Recordings of a model with features in front have the rate of the features. Another model beside it gets the same features.
+#[test]
+fn features_stand_in_front_of_both_models() {
+    let folder = Folder::new("features");
+    let model = folder.model(&on_features(["1.0", "-1.0"]));
+    let other = folder.join("other.onnx");
+    std::fs::rename(&model, &other).unwrap();
+    let model = folder.model(&on_features(["-1.0", "1.0"]));
+    let data = folder.join("clips");
+    for (name, loudness) in [("quiet/a", 3), ("loud/b", 9000)] {
+        let samples: Vec<i16> = (0..800).map(|k| if k % 7 < 3 { loudness } else { -loudness }).collect();
+        wav(&folder.join(&format!("clips/{name}.wav")), 16_000, &samples);
+    }
+    let mut options = Options::default();
+    let features =
+        "tf.signal, sample_rate = 16000, win_length = 480, hop = 160, n_mels = 40, log = natural, log_offset = 1.0";
+    options.set("features", features).unwrap();
+    let against = Some(other);
+    let settings = Settings { against, ..settings(&data) };
+    let report = evaluate(&model, &options, &settings).unwrap().report;
+    // All features are positive, so that each model has one answer.
+    assert_eq!(report.places[0].measures.confusion, [[0, 1], [0, 1]]);
+    let against = report.against.unwrap();
+    assert_eq!((against.same_answers, against.measures.confusion), (0, vec![vec![1, 0], vec![1, 0]]));
+
+    wav(&folder.join("clips/loud/b.wav"), 8_000, &[0; 800]);
+    let error = evaluate(&model, &options, &settings).unwrap_err();
+    let said = format!("{error:#}");
+    assert!(said.contains("loud/b.wav: it has 8000 samples per second") && said.contains("16000"), "{said}");
+}
+
+#[test]
+fn a_part_of_a_set_has_the_classes_of_the_whole() {
+    let folder = Folder::new("part");
+    let data = folder.join("set.csv");
+    std::fs::write(&data, "1,1,1,1,1,1,1,1,a\n1,1,1,1,1,1,1,1,a\n-1,1,1,1,1,1,1,1,b\n").unwrap();
+    let report = run(&folder.model(MEANS), &Settings { limit: Some(1), ..settings(&data) }).report;
+    assert_eq!((report.samples, report.classes), (1, vec!["a".to_owned(), "b".to_owned()]));
+}
+
+#[test]
+fn numbers_of_long_names_stand_above_their_columns() {
+    let folder = Folder::new("long");
+    let data = folder.join("set.csv");
+    std::fs::write(&data, "1,1,1,1,1,1,1,1,nothing\n-1,-1,-1,-1,-1,-1,-1,-1,something\n").unwrap();
+    let text = run(&folder.model(MEANS), &settings(&data)).report.text();
+    let (_, matrix) = text.split_once("label \\ answer\n").unwrap();
+    let lines: Vec<&str> = matrix.lines().take(3).collect();
+    assert_eq!(lines, ["                 0  1", "  0 nothing      1  .", "  1 something    .  1"]);
+}
+
 #[test]
 fn a_model_with_state_is_reset_before_each_sample() {
     let folder = Folder::new("state");
@@ -402,6 +467,17 @@ fn errors_name_the_place_and_the_way_out() {
     assert!(said.contains("a place is `interp`"), "{said}");
     let said = wrong(Settings { resume: Some(data.join("3/b.png")), ..settings(&digits()) });
     assert!(said.contains("it is no file of results"), "{said}");
+    let numbers = Numbers { mean: vec![1.0, 2.0], scale: Vec::new() };
+    std::fs::remove_file(data.join("3/b.png")).unwrap();
+    let said = wrong(Settings { numbers, ..settings(&data) });
+    assert!(said.contains("2 means or scales are given for 1 channel(s)"), "{said}");
+    let labels: Vec<u8> = [0.5f64, 1.0].iter().flat_map(|label| label.to_le_bytes()).collect();
+    let file = folder.join("labels.npz");
+    archive(&file, &[("x", npy("|i1", "2, 8, 8", &[0; 128])), ("y", npy("<f8", "2,", &labels))]);
+    let said = wrong(settings(&file));
+    assert!(said.contains("`y[0]` is 0.5, which is no class"), "{said}");
+    archive(&file, &[("x", npy("|i1", "0, 8, 8", &[])), ("y", npy("<f8", "0,", &[]))]);
+    assert!(wrong(settings(&file)).contains("has no sample"));
     let short = folder.join("short.csv");
     std::fs::write(&short, "1,2,3\n").unwrap();
     let said = wrong(settings(&short));

@@ -7,7 +7,9 @@ use super::{Pool, Settings};
 use crate::place::{Built, Place, Ran, Took};
 use crate::progress::Progress;
 use anyhow::{bail, Context, Result};
-use kiln_codegen::ir::{DType, Data, Graph, Type};
+use kiln_codegen::features::Features;
+use kiln_codegen::ir::options::StatePair;
+use kiln_codegen::ir::{DType, Data, Graph, Type, ValueId};
 use kiln_codegen::{Input, Options};
 use std::path::Path;
 use std::time::Instant;
@@ -63,6 +65,37 @@ impl Candidate {
         Ok(Candidate { name, bytes, options: options.clone(), graph, feed, window })
     }
 
+    /// Another model that answers the same samples. It keeps the same states, if it has them, and gets the same features in front of it, unless it takes as much as the first model with them.
+    pub(super) fn beside(
+        first: &Candidate,
+        model: &Path,
+        options: &Options,
+        settings: &Settings,
+    ) -> Result<Candidate> {
+        let mut own = Options {
+            float: options.float,
+            reference: options.reference,
+            qdq: options.qdq,
+            input: if options.input == Input::Sliding { Input::Sliding } else { Input::Whole },
+            ..Options::default()
+        };
+        let import = |own: &Options| -> Result<Graph> {
+            Ok(kiln_codegen::import(&kiln_codegen::read_file(model)?, &kiln_codegen::model_name(model), own)?)
+        };
+        let graph = import(&own)?;
+        let has = |ids: &[ValueId], name: &str| ids.iter().any(|&id| graph.value(id).name == name);
+        let kept = |pair: &&StatePair| has(&graph.outputs, &pair.output) && has(&graph.inputs, &pair.input);
+        own.states = options.states.iter().filter(kept).cloned().collect();
+        let graph = import(&own)?;
+        let sizes = |graph: &Graph| -> Vec<usize> {
+            graph.inputs.iter().map(|&id| graph.ty(id).shape.numel()).collect()
+        };
+        if sizes(&graph) != sizes(&first.graph) {
+            own.features.clone_from(&options.features);
+        }
+        Candidate::read(model, &own, settings)
+    }
+
     /// The type of the output with the scores: one axis of them.
     pub(super) fn scores(&self, output: usize) -> Result<&Type> {
         let outputs = self.graph.outputs.len();
@@ -78,6 +111,16 @@ impl Candidate {
             );
         }
         Ok(ty)
+    }
+
+    /// Refuses recordings whose rate is not that of the features in front of the model.
+    pub(super) fn check_rate(&self, rate: u32) -> Result<()> {
+        let Some(features) = &self.options.features else { return Ok(()) };
+        let wanted = Features::of_text(features)?.sample_rate();
+        if usize::try_from(rate)? != wanted {
+            bail!("it has {rate} samples per second, the features in front of the model are made for {wanted}\n    help: resample the files, for example with `ffmpeg -i IN.wav -ar {wanted} OUT.wav`");
+        }
+        Ok(())
     }
 
     /// What all results in a place depend on.

@@ -99,8 +99,15 @@ impl Feed {
     /// Says what does not fit, and what would help.
     pub(super) fn inputs(&self, raw: Raw) -> Result<Inputs> {
         match raw {
-            Raw::Picture(picture) => self.one(Kind::Pixel, self.pixels(&picture)?),
-            Raw::Sound(sound) => self.one(Kind::Sample, self.samples(sound)?),
+            Raw::Picture(picture) => {
+                let (pixels, channels) = self.pixels(&picture)?;
+                self.check_numbers(channels)?;
+                self.one(Kind::Pixel, pixels)
+            }
+            Raw::Sound(sound) => {
+                self.check_numbers(1)?;
+                self.one(Kind::Sample, self.samples(sound)?)
+            }
             Raw::Numbers(numbers) => self.one(Kind::Value, numbers),
             Raw::Tensors(tensors) => {
                 let each = self.inputs.iter().zip(&tensors).map(|(input, tensor)| self.tensor(input, tensor));
@@ -157,6 +164,18 @@ impl Feed {
             }
             (dtype, None) => format!("{value}, as {}", dtype.name()),
         })
+    }
+
+    /// Refuses means and scales that are neither one for all nor one for each channel.
+    fn check_numbers(&self, channels: usize) -> Result<()> {
+        for list in [&self.numbers.mean, &self.numbers.scale] {
+            ensure!(
+                list.len() <= 1 || list.len() == channels,
+                "{} means or scales are given for {channels} channel(s): one for all, or one for each channel",
+                list.len()
+            );
+        }
+        Ok(())
     }
 
     /// Numbers for the one input.
@@ -230,9 +249,9 @@ impl Feed {
         }
     }
 
-    /// The pixels of a picture in the order of the input.
-    fn pixels(&self, picture: &Picture) -> Result<Vec<f64>> {
-        let [input] = &self.inputs[..] else { return Ok(Vec::new()) };
+    /// The pixels of a picture in the order of the input, and how many channels they have.
+    fn pixels(&self, picture: &Picture) -> Result<(Vec<f64>, usize)> {
+        let [input] = &self.inputs[..] else { return Ok((Vec::new(), picture.channels)) };
         let elements = input.ty.shape.numel();
         let &Picture { width, height, channels, .. } = picture;
         let Some(frame) = frame(&input.ty) else {
@@ -245,13 +264,8 @@ impl Feed {
                     input.ty.shape.dims()
                 ),
             };
-            return Ok(picture
-                .clone()
-                .with_channels(channels)?
-                .pixels
-                .iter()
-                .map(|&p| f64::from(p))
-                .collect());
+            let picture = picture.clone().with_channels(channels)?;
+            return Ok((picture.pixels.into_iter().map(f64::from).collect(), channels));
         };
         let mut picture = picture.clone().with_channels(frame.channels)?;
         if (width, height) != (frame.width, frame.height) {
@@ -264,12 +278,13 @@ impl Feed {
             picture = picture.resized(frame.width, frame.height);
         }
         let pixels = picture.pixels.iter().map(|&pixel| f64::from(pixel));
-        Ok(match frame.planar {
+        let pixels = match frame.planar {
             false => pixels.collect(),
             true => {
                 (0..frame.channels).flat_map(|c| pixels.clone().skip(c).step_by(frame.channels)).collect()
             }
-        })
+        };
+        Ok((pixels, frame.channels))
     }
 
     /// The samples of a recording, as many as the input takes.

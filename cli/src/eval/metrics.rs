@@ -78,7 +78,11 @@ impl Measures {
         let mut in_top = 0;
         for (&label, scores) in labels.iter().zip(scores) {
             confusion[label][answer(scores, threshold)] += 1;
-            let best = ranked(scores);
+            let best = match scores[..] {
+                // Its own class, and the other one.
+                [_] => vec![answer(scores, threshold), 1 - answer(scores, threshold)],
+                _ => ranked(scores),
+            };
             in_top += usize::from(k.is_some_and(|k| best.iter().take(k).any(|&class| class == label)));
         }
         let share = |part: usize, of: usize| part as f64 / of.max(1) as f64;
@@ -312,6 +316,16 @@ mod tests {
         assert_eq!(class(1), (2, Some(0.5), Some(0.5), Some(0.5)));
         assert_eq!(class(2), (1, Some(1.0), Some(1.0), Some(1.0)));
         assert!((measures.macro_f1.unwrap() - (2.0 / 3.0 + 0.5 + 1.0) / 3.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn of_one_score_the_answer_is_the_best_class() {
+        let scores = vec![vec![0.9], vec![0.2], vec![0.7]];
+        let right = |k| {
+            let measures = Measures::new(&names(&["no", "yes"]), &[1, 0, 0], &scores, 0.5, Some(k));
+            (measures.right, measures.top.unwrap().right)
+        };
+        assert_eq!([right(1), right(2)], [(2, 2), (2, 3)]);
     }
 
     #[test]

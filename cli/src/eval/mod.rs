@@ -99,9 +99,10 @@ pub fn evaluate(model: &Path, options: &Options, settings: &Settings) -> Result<
     let ty = candidate.scores(settings.output)?.clone();
     let mut set = Set::open(&settings.data, &settings.columns, candidate.graph.inputs.len())?;
     let of_set = set.samples.len();
-    set.limit(settings.limit.unwrap_or(of_set));
     let scores = ty.shape.numel();
-    let (names, labels) = set::classes(&set.samples, settings.classes.as_deref(), scores.max(2))?;
+    // Classes are those of the whole set: a part of it may lack one.
+    let (names, mut labels) = set::classes(&set.samples, settings.classes.as_deref(), scores.max(2))?;
+    set.limit(settings.limit.unwrap_or(of_set), &mut labels);
     let detect = settings.detect.as_deref().map(|class| detected(class, &names, scores)).transpose()?;
     let checked = check(&set, &candidate, &progress)?;
     let mut results = match &settings.resume {
@@ -130,13 +131,7 @@ pub fn evaluate(model: &Path, options: &Options, settings: &Settings) -> Result<
         first.get_or_insert(answers);
     }
     if let (Some(path), Some(first)) = (&settings.against, &first) {
-        let options = Options {
-            float: options.float,
-            reference: options.reference,
-            qdq: options.qdq,
-            ..Options::default()
-        };
-        let mut other = Candidate::read(path, &options, settings)?;
+        let mut other = Candidate::beside(&candidate, path, options, settings)?;
         other.feed.follow(&candidate.feed);
         let count = other.scores(settings.output)?.shape.numel();
         if count != scores {
@@ -189,6 +184,7 @@ fn check(set: &Set, candidate: &Candidate, progress: &Progress) -> Result<Checke
             let seconds = match &raw {
                 Raw::Sound(sound) => {
                     let (rate, name) = rate.get_or_insert((sound.rate, &sample.name));
+                    candidate.check_rate(sound.rate)?;
                     if *rate != sound.rate {
                         bail!(
                             "it has {} samples per second, {name} has {rate}: a set has files of one rate",

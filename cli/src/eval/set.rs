@@ -100,16 +100,15 @@ impl Set {
         Ok(set)
     }
 
-    /// So many samples, spread evenly over the set.
-    pub(super) fn limit(&mut self, count: usize) {
+    /// So many samples, spread evenly over the set, and their classes.
+    pub(super) fn limit(&mut self, count: usize, classes: &mut Vec<usize>) {
         let all = self.samples.len();
         if count < all {
             let kept: BTreeSet<usize> = (0..count).map(|k| k * all / count).collect();
-            let mut index = 0;
-            self.samples.retain(|_| {
-                index += 1;
-                kept.contains(&(index - 1))
-            });
+            let mut index = 0..;
+            self.samples.retain(|_| index.next().is_some_and(|index| kept.contains(&index)));
+            let mut index = 0..;
+            classes.retain(|_| index.next().is_some_and(|index| kept.contains(&index)));
         }
     }
 
@@ -231,12 +230,21 @@ fn table(path: &Path, columns: &Columns) -> Result<Set> {
         let line = row.position().map_or(0, csv::Position::line);
         let cells = row.iter().enumerate().filter(|(k, _)| *k != label);
         let number = |(k, cell): (usize, &str)| {
-            cell.parse::<f64>()
-                .ok()
-                .with_context(|| format!("line {line}, {}: `{cell}` is no number", column(k)))
+            cell.parse::<f64>().ok().filter(|number| number.is_finite()).with_context(|| {
+                let help = if columns.label.is_none() && !is_number(cell) {
+                    "\n    help: if that is the label, name its column: --label COLUMN"
+                } else {
+                    ""
+                };
+                format!("line {line}, {}: `{cell}` is no number{help}", column(k))
+            })
         };
         let numbers = cells.map(number).collect::<Result<_>>()?;
-        let label = row.get(label).unwrap_or_default().to_owned();
+        let cell = row.get(label).unwrap_or_default();
+        if cell.is_empty() {
+            bail!("line {line}, {}: the label is missing", column(label));
+        }
+        let label = cell.to_owned();
         samples.push(Sample { name: format!("line {line}"), label, content: Content::Numbers(numbers) });
     }
     Ok(Set { samples, left_out: 0, arrays: Vec::new() })
@@ -270,10 +278,15 @@ fn archive(mut arrays: BTreeMap<String, Array>, columns: &Columns, inputs: usize
         bail!("the first axis counts samples: `{y}` has {:?}, the inputs {:?}", labels.shape, other.shape);
     }
     let each = labels.data.bytes().len() / labels.dtype.size() / count.max(1);
-    if each != 1 {
+    if count > 0 && each != 1 {
         bail!("`{y}` has {each} numbers for each sample: save one label of each, such as y.argmax(axis=1) of one-hot labels");
     }
     let labels = tensor_of(&labels).numbers();
+    if let Some((case, label)) =
+        labels.iter().enumerate().find(|(_, &label)| label.fract() != 0.0 || label < 0.0)
+    {
+        bail!("`{y}[{case}]` is {label}, which is no class: classes are numbers from 0 on, such as numpy.unique(labels, return_inverse=True)[1]");
+    }
     let sample = |(case, label): (usize, &f64)| Sample {
         name: format!("{x}[{case}]"),
         label: label.to_string(),
@@ -423,6 +436,15 @@ mod tests {
         assert!(error("1,2,0\n", Some("9")).contains("its 3 columns have no names"));
         assert!(error("5\n6\n", None).contains("separated by commas"));
         assert!(error("a,b,y\n", None).contains("has no sample"));
+        let said = error("1,2,yes\n1,2,\n", None);
+        assert!(said.contains("line 2, column 3: the label is missing"), "{said}");
+        let said = error("a,b,y\n1,NaN,0\n", None);
+        assert!(said.contains("line 2, column 2 (`b`): `NaN` is no number"), "{said}");
+        let said = error("y,a,b\ncat,1,2\n", None);
+        assert!(
+            said.contains("`cat` is no number\n    help: if that is the label, name its column: --label"),
+            "{said}"
+        );
     }
 
     #[test]
@@ -450,11 +472,12 @@ mod tests {
     fn a_limit_is_spread_over_the_set() {
         let text: String = (0..10).map(|k| format!("{k},{}\n", k / 5)).collect();
         let mut set = Place::table("limit.csv", &text).open(None).unwrap();
-        set.limit(4);
+        let mut classes: Vec<usize> = (10..20).collect();
+        set.limit(4, &mut classes);
         let kept: Vec<f64> = rows(&set).into_iter().map(|(_, numbers)| numbers[0]).collect();
-        assert_eq!(kept, [0.0, 2.0, 5.0, 7.0]);
-        set.limit(9);
-        assert_eq!(set.samples.len(), 4);
+        assert_eq!((kept, &classes), (vec![0.0, 2.0, 5.0, 7.0], &vec![10, 12, 15, 17]));
+        set.limit(9, &mut classes);
+        assert_eq!((set.samples.len(), classes.len()), (4, 4));
     }
 
     fn samples(labels: &[&str]) -> Vec<Sample> {

@@ -53,6 +53,8 @@ pub(super) enum Joined {
 #[derive(Debug)]
 pub(super) struct Cutter {
     cut: Cut,
+    /// Bytes of a sample of all channels: a clip begins and ends with a whole one.
+    step: usize,
     /// From a second byte of the stream on: another label. In order.
     script: Vec<(u64, Option<String>)>,
     label: Option<String>,
@@ -66,10 +68,16 @@ pub(super) struct Cutter {
 }
 
 impl Cutter {
-    /// `script`: labels from bytes of the stream on, in order.
-    pub(super) fn new(cut: Cut, label: Option<String>, script: Vec<(u64, Option<String>)>) -> Cutter {
+    /// `step`: bytes of a sample of all channels. `script`: labels from bytes of the stream on, in order.
+    pub(super) fn new(
+        cut: Cut,
+        step: usize,
+        label: Option<String>,
+        script: Vec<(u64, Option<String>)>,
+    ) -> Cutter {
         Cutter {
             cut,
+            step: step.max(1),
             script,
             label,
             at: None,
@@ -167,19 +175,20 @@ impl Cutter {
     fn keep(&mut self, mut bytes: &[u8]) {
         while !bytes.is_empty() {
             let at = self.at.unwrap_or(0);
+            let (step, begun) = (self.step, !self.clip.is_empty());
+            let within = |length: usize| (at % length as u64) as usize;
             let (room, starts) = match self.cut {
-                Cut::Labels => (LONGEST - self.clip.len(), true),
+                // The rest of a sample of which a channel is lost, or had another label.
+                Cut::Labels | Cut::Pieces(_) if !begun && within(step) != 0 => (step - within(step), false),
+                Cut::Labels => (LONGEST - LONGEST % step - self.clip.len(), true),
                 Cut::Pieces(length) => (length - self.clip.len(), true),
-                Cut::Pictures(length) => {
-                    let within = (at % length as u64) as usize;
-                    (length - within, within == 0 || !self.clip.is_empty())
-                }
+                Cut::Pictures(length) => (length - within(length), within(length) == 0 || begun),
             };
             let (now, later) = bytes.split_at(bytes.len().min(room));
             bytes = later;
             self.at = Some(at + now.len() as u64);
             self.passed += now.len() as u64;
-            // What comes before the first whole picture is none.
+            // What comes before the first whole picture or sample is none.
             if self.label.is_some() && starts {
                 self.clip.extend_from_slice(now);
                 if now.len() == room {
@@ -190,7 +199,8 @@ impl Cutter {
     }
 
     fn complete(&mut self) {
-        let bytes = std::mem::take(&mut self.clip);
+        let mut bytes = std::mem::take(&mut self.clip);
+        bytes.truncate(bytes.len() - bytes.len() % self.step);
         if let Some(label) = self.label.clone().filter(|_| !bytes.is_empty()) {
             self.done.push(Clip { label, bytes });
         }
@@ -219,7 +229,7 @@ mod tests {
 
     #[test]
     fn pieces_begin_with_their_label() {
-        let mut cutter = Cutter::new(Cut::Pieces(4), None, vec![]);
+        let mut cutter = Cutter::new(Cut::Pieces(4), 1, None, vec![]);
         cutter.push(&frame(0, 0..3));
         cutter.set_label(label("a"));
         cutter.push(&frame(3, 3..13));
@@ -234,7 +244,7 @@ mod tests {
 
     #[test]
     fn labels_alone_cut_whatever_length() {
-        let mut cutter = Cutter::new(Cut::Labels, label("a"), vec![]);
+        let mut cutter = Cutter::new(Cut::Labels, 1, label("a"), vec![]);
         cutter.push(&frame(0, 0..3));
         cutter.set_label(label("a"));
         cutter.push(&frame(3, 3..5));
@@ -249,7 +259,7 @@ mod tests {
 
     #[test]
     fn a_gap_drops_the_piece_under_way() {
-        let mut cutter = Cutter::new(Cut::Pieces(4), label("a"), vec![]);
+        let mut cutter = Cutter::new(Cut::Pieces(4), 1, label("a"), vec![]);
         cutter.push(&frame(u32::MAX - 1, 0..3));
         assert_eq!(cutter.push(&frame(1, 3..5)), Joined::Follows);
         assert_eq!(cutter.push(&frame(5, 7..12)), Joined::Gap(2));
@@ -260,9 +270,26 @@ mod tests {
         assert_eq!(cutter.passed(), 3 + 2 + 2 + 5 + 4);
     }
 
+    /// Three channels of a byte each: whatever is lost or cut, each clip begins with the first channel and ends with the last one.
+    #[test]
+    fn channels_stay_where_they_are() {
+        for (cut, expected) in [
+            (Cut::Labels, vec![("a", 0, 5), ("a", 12, 14), ("b", 18, 23)]),
+            (Cut::Pieces(3), vec![("a", 0, 2), ("a", 3, 5), ("a", 12, 14), ("b", 18, 20), ("b", 21, 23)]),
+        ] {
+            let mut cutter = Cutter::new(cut, 3, label("a"), vec![]);
+            cutter.push(&frame(0, 0..7));
+            cutter.push(&frame(10, 10..16));
+            cutter.set_label(label("b"));
+            cutter.push(&frame(16, 16..25));
+            cutter.finish();
+            assert_eq!(clips(&cutter), expected);
+        }
+    }
+
     #[test]
     fn pictures_begin_where_the_stream_says() {
-        let mut cutter = Cutter::new(Cut::Pictures(6), label("a"), vec![]);
+        let mut cutter = Cutter::new(Cut::Pictures(6), 1, label("a"), vec![]);
         // In the middle of the first picture; a line of the third is lost.
         cutter.push(&frame(2, 2..14));
         cutter.push(&frame(16, 16..30));
@@ -278,7 +305,7 @@ mod tests {
     #[test]
     fn a_script_changes_labels_within_a_frame() {
         let script = vec![(0, label("a")), (4, None), (6, label("b"))];
-        let mut cutter = Cutter::new(Cut::Labels, None, script);
+        let mut cutter = Cutter::new(Cut::Labels, 1, None, script);
         cutter.push(&frame(100, 0..5));
         cutter.push(&frame(105, 5..9));
         cutter.finish();

@@ -332,9 +332,14 @@ impl<'s> Recording<'s> {
             let bytes = |seconds: f64| {
                 (seconds * f64::from(self.settings.rate.unwrap_or(0))).round() as u64 * shape.step() as u64
             };
-            let script =
+            let mut script: Vec<(u64, Option<String>)> =
                 self.settings.script.iter().map(|(from, label)| (bytes(*from), label.clone())).collect();
-            self.stream = Some((frame.name.clone(), shape, Cutter::new(cut, self.label.clone(), script)));
+            if let Some(end) = self.settings.limit.map(bytes) {
+                script.retain(|(from, _)| *from < end);
+                script.push((end, None));
+            }
+            let cutter = Cutter::new(cut, shape.step(), self.label.clone(), script);
+            self.stream = Some((frame.name.clone(), shape, cutter));
         }
         let Some((name, shape, cutter)) = &mut self.stream else { return Ok(()) };
         let channels = self.settings.channels.unwrap_or(frame.channels);
@@ -356,7 +361,7 @@ impl<'s> Recording<'s> {
         match joined {
             Joined::Follows => {}
             Joined::Gap(bytes) => {
-                self.lost(&format!("{} samples are missing at {place}", bytes as f64 / step as f64))
+                self.lost(&format!("{} samples are missing at {place}", bytes.div_ceil(step)))
             }
             Joined::Restart => self.lost(&format!("the firmware begins anew at {place}")),
         }

@@ -287,6 +287,17 @@ fn a_limit_ends_an_endless_stream() {
     assert_eq!((summary.samples, folder.wav("a/0001.wav").len()), (20, 20));
 }
 
+/// All comes at once.
+#[test]
+fn a_limit_is_the_same_where_more_comes_in_one_piece() {
+    let folder = Folder::new("piece");
+    let settings = Settings { limit: Some(1.2), label: Some("a".into()), ..folder.settings() };
+    let stop = AtomicBool::new(false);
+    record(Source::of(Cursor::new(mic(0..40))), &settings, None, false, &stop).unwrap();
+    assert_eq!(folder.wav("a/0001.wav"), (0..12).collect::<Vec<i16>>());
+    assert_eq!(folder.files(), ["a/0001.wav"]);
+}
+
 #[test]
 fn scripts_have_seconds_and_labels() {
     let script = script_of("0 a b\n\n 1.5\n2\tno\n").unwrap();

@@ -16,6 +16,9 @@ const INLINED: usize = 1 << 13;
 /// Bytes of allowance for each of these.
 const PER_INLINED: usize = 2 << 10;
 
+/// Bytes of waves that Fourier transforms without any may stand for, on top of all that: those of one real transform of 4096 numbers.
+const WAVES: usize = 4 * (4096 + 2) * 4096;
+
 /// Most nodes of the graph of a small file. Each takes about 2 KB where the compilation needs most memory.
 const NODES: usize = 13 << 9;
 /// Bytes of file for each further node.
@@ -27,6 +30,7 @@ pub(crate) struct Budget {
     left: usize,
     made: usize,
     inlined: usize,
+    waves: usize,
     nodes: usize,
     most_nodes: usize,
 }
@@ -36,7 +40,7 @@ impl Budget {
     pub(crate) fn new(file_bytes: usize) -> Self {
         let left = file_bytes.saturating_mul(PER_BYTE).saturating_add(BASE);
         let most_nodes = NODES.saturating_add(file_bytes / BYTES_PER_NODE);
-        Budget { left, made: MADE, inlined: INLINED, nodes: 0, most_nodes }
+        Budget { left, made: MADE, inlined: INLINED, waves: WAVES, nodes: 0, most_nodes }
     }
 
     /// Takes `bytes` from the allowance.
@@ -72,11 +76,26 @@ impl Budget {
         self.left = self.left.saturating_add(count.saturating_mul(PER_INLINED));
         true
     }
+
+    /// Adds so many bytes to the allowance, for the waves of a Fourier transform. `false` if all of them are too many.
+    pub(crate) fn waves(&mut self, bytes: usize) -> bool {
+        let Some(left) = self.waves.checked_sub(bytes) else { return false };
+        self.waves = left;
+        self.left = self.left.saturating_add(bytes);
+        true
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn waves_are_bounded() {
+        let mut budget = Budget::new(0);
+        assert!(budget.waves(WAVES - 1) && budget.charge(BASE + WAVES - 1).is_ok());
+        assert!(!budget.waves(2) && budget.charge(1).is_err() && budget.waves(1));
+    }
 
     #[test]
     fn loops_are_bounded() {

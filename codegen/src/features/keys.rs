@@ -145,13 +145,15 @@ pub(super) fn problem(key: &str, what: &str, help: impl Into<String>) -> Error {
 
 impl Kind {
     fn read(self, text: &str) -> Option<Value> {
+        // As in Rust, digits may have underscores between them.
+        let digits = || text.replace('_', "");
         match self {
             Kind::Word(words) => words.iter().find(|word| **word == text).map(|word| Value::Word(word)),
             Kind::Count(most) => {
-                text.parse().ok().filter(|count| (1..=most).contains(count)).map(Value::Count)
+                digits().parse().ok().filter(|count| (1..=most).contains(count)).map(Value::Count)
             }
             Kind::Real => {
-                let real: Option<f64> = text.parse().ok();
+                let real: Option<f64> = digits().parse().ok();
                 real.filter(|real| real.is_finite() && *real >= 0.0).map(Value::Real)
             }
             Kind::Flag => text.parse().ok().map(Value::Flag),

@@ -111,8 +111,10 @@ impl Like {
         }
     }
 
-    pub(super) fn hop(self, rate: usize, win_length: usize) -> Option<usize> {
+    pub(super) fn hop(self, rate: usize, win_length: usize, output: &str) -> Option<usize> {
         match self {
+            // Its spectra are those of `librosa.stft`.
+            Like::Librosa if output == "spectrum" => Some(win_length / 4),
             Like::Librosa => Some(512),
             Like::Torchaudio => Some(win_length / 2),
             Like::Kaldi => Some((rate as f64 * 10.0 * 0.001) as usize),

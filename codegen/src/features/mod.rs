@@ -131,13 +131,13 @@ impl Features {
                 problem(key, &what, format!("say how many samples it has: {key} = 160"))
             }
         };
+        let output = keys.word("output").unwrap_or(if keys.has("n_mfcc") { "mfcc" } else { "mel" });
         let hop = keys
             .count("hop")
-            .or(like.hop(rate, win_length))
+            .or(like.hop(rate, win_length, output))
             .filter(|&hop| hop > 0)
             .ok_or_else(missing("hop"))?;
         let log = logarithm(keys, like);
-        let output = keys.word("output").unwrap_or(if keys.has("n_mfcc") { "mfcc" } else { "mel" });
         let mel = bands(keys, like, rate, n_fft, output)?;
         let features = Features {
             like,

@@ -23,6 +23,7 @@ fn streams_begin_as_the_packages_pad() {
     };
     assert_eq!(of("like=librosa, n_fft=512, hop=160"), (Start::Zeros(256), 512, 160));
     assert_eq!(of("like=librosa, n_fft=512, win_length=400"), (Start::Zeros(200), 400, 512));
+    assert_eq!(of("like=librosa, n_fft=512, output=spectrum"), (Start::Zeros(256), 512, 128));
     assert_eq!(of("like=librosa, n_fft=512, win_length=400, center=false"), (Start::Skipped(56), 400, 512));
     assert_eq!(of("like=torchaudio, n_fft=512, win_length=400"), (Start::Mirrored(200), 400, 200));
     assert_eq!(of("like=kaldi"), (Start::Skipped(0), 400, 160));
@@ -112,6 +113,7 @@ fn nonsense_is_refused_at_its_key() {
 #[test]
 fn defaults_are_those_of_the_packages() {
     let count = |text: &str| features(text).unwrap().count();
+    assert_eq!(count("like=librosa, sample_rate=22_050, f_max=8_000.0"), 128);
     assert_eq!(count("like=librosa, sample_rate=22050"), 128);
     assert_eq!(count("like=librosa, sample_rate=22050, output=mfcc"), 20);
     assert_eq!(count("like=torchaudio, sample_rate=16000, output=mfcc"), 40);

@@ -140,7 +140,7 @@ pub(super) fn of(keys: &Keys, like: Like, rate: usize) -> Result<Features, Error
         full_scale: like.full_scale(),
         n_fft,
         win_length: length,
-        hop: keys.count("hop").or(like.hop(rate, length)).unwrap_or(1).max(1),
+        hop: keys.count("hop").or(like.hop(rate, length, "mel")).unwrap_or(1).max(1),
         start: Start::Skipped(0),
         window: Vec::new(),
         remove_dc: false,

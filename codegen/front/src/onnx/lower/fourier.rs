@@ -10,7 +10,7 @@ pub(super) const OPERATORS: Operators =
     &[("DFT", One(discrete)), ("MelWeightMatrix", One(mel_weights)), ("STFT", One(short_time))];
 
 /// Most numbers along an axis that are transformed by a matrix.
-const LONGEST: usize = 2048;
+const LONGEST: usize = 4096;
 
 /// A transform of one axis.
 pub(crate) struct Transform {
@@ -85,7 +85,8 @@ impl Transform {
 
 /// Refuses waves that are too many numbers, for a transform that takes few bytes of a file.
 fn check_size(cx: &mut NodeCx<'_, '_, '_>, bytes: usize) -> Lowered {
-    if bytes >= 4096 && !cx.importer.budget.inline(bytes.div_ceil(2048)) {
+    let budget = &mut cx.importer.budget;
+    if bytes >= 4096 && !budget.inline(bytes.div_ceil(2048)) && !budget.waves(bytes) {
         let what = "it would be written out as too many numbers";
         return Err(Refusal::unsupported(what, "use fewer, or store them in the model"));
     }
@@ -169,8 +170,11 @@ fn too_long(n: usize) -> Refusal {
 fn short_time(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     let signal = cx.input(0)?;
     cx.want_float(signal)?;
-    let &[batch, time, parts @ (1 | 2)] = &*cx.dims(signal) else {
-        return Err(malformed!("{} is no batch of signals of 1 or 2 parts", cx.shown(signal)));
+    // PyTorch writes real signals without the axis of parts, which ONNX Runtime takes.
+    let (batch, time, parts) = match *cx.dims(signal) {
+        [batch, time] => (batch, time, 1),
+        [batch, time, parts @ (1 | 2)] => (batch, time, parts),
+        _ => return Err(malformed!("{} is no batch of signals of 1 or 2 parts", cx.shown(signal))),
     };
     let step = size(cx, 1, "step")?.ok_or_else(|| malformed!("its step is missing"))?;
     let window = match cx.optional(2)? {
@@ -225,6 +229,7 @@ fn mel_weights(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
         let what = format!("{count} triangles over {bins} frequencies cannot be compiled");
         return Err(Refusal::unsupported(what, "store the matrix in the model"));
     }
+    check_size(cx, 4 * bins * count)?;
     // As ONNX's reference has it, which divides by the number of corners.
     let step = (high - low) / (count + 2) as f64;
     let corner = |k: usize| {
