@@ -363,6 +363,17 @@ fn a_part_of_a_set_has_the_classes_of_the_whole() {
 }
 
 #[test]
+fn numbers_of_long_names_stand_above_their_columns() {
+    let folder = Folder::new("long");
+    let data = folder.join("set.csv");
+    std::fs::write(&data, "1,1,1,1,1,1,1,1,nothing\n-1,-1,-1,-1,-1,-1,-1,-1,something\n").unwrap();
+    let text = run(&folder.model(MEANS), &settings(&data)).report.text();
+    let (_, matrix) = text.split_once("label \\ answer\n").unwrap();
+    let lines: Vec<&str> = matrix.lines().take(3).collect();
+    assert_eq!(lines, ["                0  1", "  0 nothing     1  .", "  1 something   .  1"]);
+}
+
+#[test]
 fn a_model_with_state_is_reset_before_each_sample() {
     let folder = Folder::new("state");
     // A sum of all steps, and its negative.

@@ -245,12 +245,12 @@ fn write_measures(out: &mut String, measures: &Measures) -> Result {
     let longest = heads.clone().map(|head| head.chars().count()).max().unwrap_or(1);
     let column = digits.max(longest) + 1;
     writeln!(out, "\n  label \\ answer")?;
+    let width = if short { width } else { width + 3 };
     write!(out, "  {:<width$}", "")?;
     heads.clone().try_for_each(|head| write!(out, " {head:>column$}"))?;
     writeln!(out)?;
     for (index, row) in measures.confusion.iter().enumerate() {
         let label = if short { name(index).clone() } else { format!("{index} {}", name(index)) };
-        let width = if short { width } else { width + 3 };
         write!(out, "  {label:<width$}")?;
         for count in row {
             let cell = if *count == 0 { ".".into() } else { count.to_string() };

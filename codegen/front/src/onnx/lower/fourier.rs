@@ -229,6 +229,7 @@ fn mel_weights(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
         let what = format!("{count} triangles over {bins} frequencies cannot be compiled");
         return Err(Refusal::unsupported(what, "store the matrix in the model"));
     }
+    check_size(cx, 4 * bins * count)?;
     // As ONNX's reference has it, which divides by the number of corners.
     let step = (high - low) / (count + 2) as f64;
     let corner = |k: usize| {

@@ -33,7 +33,9 @@ fn check_count(count: usize) -> Lowered {
 
 /// Adds a constant of numbers of a type.
 fn constant(cx: &mut NodeCx<'_, '_, '_>, dtype: DType, dims: &[usize], numbers: &[f64]) -> Lowered<ValueId> {
-    cx.importer.budget.charge(numbers.len() * dtype.size())?;
+    let bytes = numbers.len() * dtype.size();
+    cx.importer.budget.make(bytes);
+    cx.importer.budget.charge(bytes)?;
     let data = match dtype {
         DType::F32 => Data::from_f32(&numbers.iter().map(|&x| x as f32).collect::<Vec<_>>()),
         _ => Data::from_ints(dtype, numbers.iter().map(|&x| x as i64)),

@@ -66,22 +66,47 @@ fn one_operator_is_read() {
     assert!(read.to_string().contains("\"result\": f32[2,3] = add(%0, %1)"), "{read}");
 }
 
+/// A constant of the graph: its name, the fields of its type, and its bytes.
+fn constant(name: &str, ty: &[Vec<u8>], bytes: &[u8]) -> Vec<u8> {
+    field(5, &[ty.concat(), field(8, name.as_bytes()), field(9, bytes)].concat())
+}
+
+fn whole(name: &str, value: i64) -> Vec<u8> {
+    constant(name, &[number(2, 7)], &value.to_le_bytes())
+}
+
 /// PyTorch writes real signals as \[batch, time\].
 #[test]
 fn signals_need_no_axis_of_parts() {
-    let constant = |name: &str, ty: Vec<u8>, bytes: &[u8]| {
-        field(5, &[ty, field(8, name.as_bytes()), field(9, bytes)].concat())
-    };
     let of = |signal: &str| {
-        let window = constant("window", [number(1, 8), number(2, 1)].concat(), &1f32.to_le_bytes().repeat(8));
-        let step = constant("step", number(2, 7), &3i64.to_le_bytes());
-        let graph = [graph(&node("STFT x step window", &[]), &[signal]), step, window].concat();
-        read(&model(17, &graph), "m").unwrap().to_string()
+        let window = constant("window", &[number(1, 8), number(2, 1)], &1f32.to_le_bytes().repeat(8));
+        let stft = graph(&node("STFT x step window", &[]), &[signal]);
+        read(&model(17, &[stft, whole("step", 3), window].concat()), "m").unwrap().to_string()
     };
     for signal in ["x 1 1 100", "x 1 1 100 1"] {
         let graph = of(signal);
         assert!(graph.contains("\"result\": f32[1,31,5,2] ="), "{graph}");
     }
+}
+
+/// Windows and banks of filters are larger than the files that ask for them.
+#[test]
+fn tables_of_front_ends_are_made() {
+    let read = |node: Vec<u8>, constants: &[Vec<u8>]| {
+        read(&model(17, &[graph(&node, &[]), constants.concat()].concat()), "m").unwrap().to_string()
+    };
+    let window = read(node("HannWindow size", &[]), &[whole("size", 4096)]);
+    assert!(window.contains("f32[4096]"), "{window}");
+    let edge = |name: &str, value: f32| constant(name, &[number(2, 1)], &value.to_le_bytes());
+    let mel = [
+        whole("bands", 40),
+        whole("length", 512),
+        whole("rate", 16_000),
+        edge("low", 20.0),
+        edge("high", 7600.0),
+    ];
+    let mel = read(node("MelWeightMatrix bands length rate low high", &[]), &mel);
+    assert!(mel.contains("f32[257,40]"), "{}", &mel[..200]);
 }
 
 #[test]
