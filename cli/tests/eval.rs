@@ -370,7 +370,7 @@ fn numbers_of_long_names_stand_above_their_columns() {
     let text = run(&folder.model(MEANS), &settings(&data)).report.text();
     let (_, matrix) = text.split_once("label \\ answer\n").unwrap();
     let lines: Vec<&str> = matrix.lines().take(3).collect();
-    assert_eq!(lines, ["                 0  1", "  0 nothing      1  .", "  1 something    .  1"]);
+    assert_eq!(lines, ["                0  1", "  0 nothing     1  .", "  1 something   .  1"]);
 }
 
 #[test]

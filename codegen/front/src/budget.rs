@@ -16,7 +16,7 @@ const INLINED: usize = 1 << 13;
 /// Bytes of allowance for each of these.
 const PER_INLINED: usize = 2 << 10;
 
-/// Bytes of waves that Fourier transforms without any may stand for, on top of all that: those of one real transform of 4096 numbers.
+/// Bytes of waves that short-time transforms of real signals may stand for, on top of all that: those of frames of 4096 numbers. A file cannot ask for them without a signal that is as long.
 const WAVES: usize = 4 * (4096 + 2) * 4096;
 
 /// Most nodes of the graph of a small file. Each takes about 2 KB where the compilation needs most memory.

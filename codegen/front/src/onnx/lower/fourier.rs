@@ -10,7 +10,10 @@ pub(super) const OPERATORS: Operators =
     &[("DFT", One(discrete)), ("MelWeightMatrix", One(mel_weights)), ("STFT", One(short_time))];
 
 /// Most numbers along an axis that are transformed by a matrix.
-const LONGEST: usize = 4096;
+const LONGEST: usize = 2048;
+
+/// Most numbers of a frame of STFT.
+const LONGEST_FRAME: usize = 4096;
 
 /// A transform of one axis.
 pub(crate) struct Transform {
@@ -39,7 +42,7 @@ impl Transform {
         };
         malformed_if!(cx.dims(re).get(axis) != Some(&inputs), "its length {n} does not fit {}", cx.shown(re));
         if n > LONGEST {
-            return Err(too_long(n));
+            return Err(too_long(n, LONGEST));
         }
         check_size(cx, 8 * inputs * outputs)?;
         let scale = if inverse { 1.0 / n as f64 } else { 1.0 };
@@ -85,8 +88,7 @@ impl Transform {
 
 /// Refuses waves that are too many numbers, for a transform that takes few bytes of a file.
 fn check_size(cx: &mut NodeCx<'_, '_, '_>, bytes: usize) -> Lowered {
-    let budget = &mut cx.importer.budget;
-    if bytes >= 4096 && !budget.inline(bytes.div_ceil(2048)) && !budget.waves(bytes) {
+    if bytes >= 4096 && !cx.importer.budget.inline(bytes.div_ceil(2048)) {
         let what = "it would be written out as too many numbers";
         return Err(Refusal::unsupported(what, "use fewer, or store them in the model"));
     }
@@ -154,16 +156,16 @@ pub(crate) fn fitted(
         return cx.part(x, axis, 0, length, 1);
     }
     if length > LONGEST {
-        return Err(too_long(length));
+        return Err(too_long(length, LONGEST));
     }
     let (before, mut after) = (vec![0; dims.len()], vec![0; dims.len()]);
     after[axis] = length - dims[axis];
     cx.padded(x, &before, &after, 0)
 }
 
-fn too_long(n: usize) -> Refusal {
+fn too_long(n: usize, most: usize) -> Refusal {
     let what = format!("a Fourier transform of {n} numbers cannot be compiled");
-    Refusal::unsupported(what, format!("use at most {LONGEST} numbers"))
+    Refusal::unsupported(what, format!("use at most {most} numbers"))
 }
 
 /// STFT: a convolution of \[batch, time, parts\] with waves. Real and imaginary parts alternate.
@@ -187,11 +189,14 @@ fn short_time(cx: &mut NodeCx<'_, '_, '_>) -> Lowered<ValueId> {
     malformed_if!(length == 0 || length > time, "a frame of {length} does not fit {}", cx.shown(signal));
     let halves = cx.int("onesided", 1) != 0;
     malformed_if!(halves && parts == 2, "complex numbers have no one-sided spectrum");
-    if length > LONGEST {
-        return Err(too_long(length));
+    if length > LONGEST_FRAME {
+        return Err(too_long(length, LONGEST_FRAME));
     }
     let bins = if halves { length / 2 + 1 } else { length };
-    check_size(cx, 8 * bins * length * parts)?;
+    let bytes = 8 * bins * length * parts;
+    if !halves || !cx.importer.budget.waves(bytes) {
+        check_size(cx, bytes)?;
+    }
     let angle = |turn: usize| TAU * turn as f64 / length as f64;
     let circle: Vec<_> = (0..length).map(|turn| (libm::cos(angle(turn)), libm::sin(angle(turn)))).collect();
     let mut filters = Vec::with_capacity(2 * bins * length * parts);

@@ -89,6 +89,21 @@ fn signals_need_no_axis_of_parts() {
     }
 }
 
+/// Frames of 4096 numbers, whose waves are 64 MB.
+#[test]
+fn frames_may_be_long() {
+    let dim = |bytes: &[u8]| field(1, &[&[8], bytes].concat());
+    let sizes = [dim(&[1]), dim(&[0x80, 0x20]), dim(&[1])].concat();
+    let tensor = [number(1, 1), field(2, &sizes)].concat();
+    let signal = [field(1, b"x"), field(2, &field(1, &tensor))].concat();
+    let operands = ["x", "step", "", "length"].map(|name| field(1, name.as_bytes())).concat();
+    let stft = [operands, field(2, b"result"), field(4, b"STFT")].concat();
+    let ends = [field(11, &signal), field(12, &input("result 1"))].concat();
+    let graph = [field(1, &stft), ends, whole("step", 100), whole("length", 4096)].concat();
+    let read = read(&model(17, &graph), "m").unwrap();
+    assert_eq!(read.ty(read.outputs[0]).shape.dims(), [1, 1, 2049, 2]);
+}
+
 /// Windows and banks of filters are larger than the files that ask for them.
 #[test]
 fn tables_of_front_ends_are_made() {
