@@ -7,10 +7,12 @@
 
 #![no_std]
 
+mod cost;
 #[macro_use]
 mod table;
 mod target;
 
+pub use cost::{Count, Cycles, Work};
 pub use table::{Core, Isa, Target};
 pub use target::UnknownTarget;
 
@@ -129,51 +131,6 @@ pub enum Arithmetic {
     Table,
 }
 
-/// What a kernel computes, as far as its cycles depend on it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Work {
-    /// Products of an operand and a weight, with those that fill up tiles.
-    pub products: usize,
-    /// Elements of the result.
-    pub results: usize,
-    /// Elements of windows: for each pixel of the result as many as a filter has weights. 0 where there are no filters.
-    pub taps: usize,
-    /// Lines of windows: for each pixel of the result as many as a filter is high. With one filter for each channel, lines of channels of the result. 0 where there are no filters.
-    pub lines: usize,
-}
-
-/// What a kernel takes on a core, in thousandths of a cycle. `cargo kiln bench --per-layer` measures it; `host-tests/tests/predictions.rs` holds these to the measurement.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Cycles {
-    /// For each product of an operand and a weight.
-    pub product: u32,
-    /// For each element of the result, besides.
-    pub result: u32,
-    /// For a call, besides, in cycles.
-    pub call: u32,
-    /// For each element of a window, besides: where windows are copied, or filters are few.
-    pub tap: u32,
-    /// For each line, besides.
-    pub line: u32,
-}
-
-impl Cycles {
-    /// Cycles of one call that computes so much.
-    pub const fn of(self, work: Work) -> u64 {
-        let products = (work.products as u64).saturating_mul(self.product as u64);
-        let results = (work.results as u64).saturating_mul(self.result as u64);
-        let taps = (work.taps as u64).saturating_mul(self.tap as u64);
-        let lines = (work.lines as u64).saturating_mul(self.line as u64);
-        let all = products.saturating_add(results).saturating_add(taps).saturating_add(lines);
-        all / 1000 + self.call as u64
-    }
-
-    /// With cycles for the elements of windows, and for their lines.
-    const fn and(self, tap: u32, line: u32) -> Cycles {
-        Cycles { tap, line, ..self }
-    }
-}
-
 /// Of a kernel what its row says.
 struct Row {
     name: &'static str,
@@ -192,6 +149,7 @@ struct Row {
     reproducible: Option<KernelId>,
     on_crew: Option<KernelId>,
     cycles: Option<&'static [(Core, Cycles)]>,
+    small: Option<&'static [(Core, Cycles)]>,
 }
 
 /// Makes the kernels and their rows of the table.
@@ -212,7 +170,7 @@ macro_rules! define {
 
         /// The rows, in the same order.
         static ROWS: &[Row] = {
-            use {Arithmetic::*, Core::*, KernelId::*};
+            use {cost::cycles, Arithmetic::*, Core::*, Count::*, KernelId::*};
             &[$($($( Row {
                 $($( $field: Some($value), )+)?
                 ..row(
@@ -245,12 +203,8 @@ const fn row(name: &'static str, op: Op, isa: Isa, formats: Formats) -> Row {
         reproducible: None,
         on_crew: None,
         cycles: None,
+        small: None,
     }
-}
-
-/// What rows say of cycles: those of a product and of an element, in thousandths, and those of a call.
-const fn cycles(product: u32, result: u32, call: u32) -> Cycles {
-    Cycles { product, result, call, tap: 0, line: 0 }
 }
 
 kernel_table!(define);
@@ -338,9 +292,19 @@ impl KernelId {
 
     /// What it takes on a core; `None` where that is not known.
     pub fn cycles(self, core: Core) -> Option<Cycles> {
-        let of = |core| self.row().cycles?.iter().find(|(of, _)| *of == core).map(|&(_, cycles)| cycles);
-        of(core).or_else(|| of(core.stand_in()?))
+        on(core, self.row().cycles?)
     }
+
+    /// The same where it is compiled to be small; as it is fast, where the table has nothing else.
+    pub fn cycles_if_small(self, core: Core) -> Option<Cycles> {
+        self.row().small.and_then(|small| on(core, small)).or_else(|| self.cycles(core))
+    }
+}
+
+/// What a list has of a core, or of the one that stands in for it.
+fn on(core: Core, cycles: &[(Core, Cycles)]) -> Option<Cycles> {
+    let of = |core| cycles.iter().find(|(of, _)| *of == core).map(|&(_, cycles)| cycles);
+    of(core).or_else(|| of(core.stand_in()?))
 }
 
 impl core::fmt::Display for KernelId {

@@ -202,10 +202,29 @@ macro_rules! kernel_table {
             ComputedConv2dI8 = computed_conv2d_i8(I8, I8) -> I8 { arithmetic: Reference };
             ComputedConv2dI8Float = computed_conv2d_i8_float(I8, I8) -> I8 { arithmetic: Floats };
             ComputedConv2dI8Once = computed_conv2d_i8_once(I8, I8) -> I8 { arithmetic: Once };
-            Conv1I16I8 = conv1_i16_i8(I16, I16) -> I8 { arithmetic: Reference };
-            Conv2dI8F32Dynamic = conv2d_i8_f32_dynamic(I8, I8) -> F32 { packed: Conv2dI8xi4F32Dynamic };
+            Conv1I16I8 = conv1_i16_i8(I16, I16) -> I8 {
+                arithmetic: Reference,
+                cycles: &[(M4, cycles(12131, 92141, 0)), (M0, cycles(24500, 197300, 0)), (M55, cycles(8107, 72000, 0)), (Hazard3, cycles(8398, 83100, 0))]
+            };
+            Conv2dI8F32Dynamic = conv2d_i8_f32_dynamic(I8, I8) -> F32 {
+                packed: Conv2dI8xi4F32Dynamic,
+                cycles: &[
+                    (M4, cycles(4022, 84446, 0).each(&[(Line, 1907295)])),
+                    (M0, cycles(10629, 818498, 0).each(&[(Line, 3728646)])),
+                    (M55, cycles(651, 60029, 0).each(&[(Line, 1573699)])),
+                    (Hazard3, cycles(5817, 356008, 0).each(&[(Line, 1304354)])),
+                ]
+            };
             Conv2dI8xi4F32Dynamic = conv2d_i8xi4_f32_dynamic(I8, I4) -> F32;
-            Conv2dF32 = conv2d_f32(F32, F32) -> F32 { packed: Conv2dF32xf16, in_bytes: Conv2dF32xi8, in_nibbles: Conv2dF32xi4 };
+            Conv2dF32 = conv2d_f32(F32, F32) -> F32 {
+                packed: Conv2dF32xf16, in_bytes: Conv2dF32xi8, in_nibbles: Conv2dF32xi4,
+                cycles: &[
+                    (M4, cycles(6961, 45133, 0).each(&[(Tap, 11768), (Line, 248798)])),
+                    (M0, cycles(201199, 898200, 0).each(&[(Tap, 738710), (Line, 253595)])),
+                    (M55, cycles(1326, 34884, 0).each(&[(Tap, 6970), (Line, 199755)])),
+                    (Hazard3, cycles(88459, 384582, 0).each(&[(Tap, 252722), (Line, 62387)])),
+                ]
+            };
             Conv2dF32xf16 = conv2d_f32xf16(F32, F16) -> F32;
             Conv2dF32xi4 = conv2d_f32xi4(F32, I4) -> F32;
             Conv2dF32xi8 = conv2d_f32xi8(F32, I8) -> F32;
@@ -213,7 +232,12 @@ macro_rules! kernel_table {
             Conv2dI16Narrow = conv2d_i16_narrow(I16, I8) -> I16 { arithmetic: Reference };
             Conv2dI8 = conv2d_i8(I8, I8) -> I8 {
                 arithmetic: Reference, floating: Conv2dI8Float, packed: Conv2dI8xi4,
-                cycles: &[(M0, cycles(11247, 189571, 416).and(180, 508568)), (M4, cycles(2250, 241000, 1000)), (Hazard3, cycles(8000, 100000, 1000))]
+                cycles: &[
+                    (M0, cycles(11244, 173561, 0).each(&[(Line, 1027478)])),
+                    (M4, cycles(2250, 241000, 1000)),
+                    (Hazard3, cycles(9000, 150000, 100).and(0, 900000)),
+                ],
+                small: &[(M0, cycles(11338, 176110, 1182).each(&[(Line, 999769)]))]
             };
             Conv2dI8Float = conv2d_i8_float(I8, I8) -> I8 { arithmetic: Floats };
             Conv2dI8Once = conv2d_i8_once(I8, I8) -> I8 { arithmetic: Once };
@@ -224,56 +248,137 @@ macro_rules! kernel_table {
         }
         V6m {
             Conv2dI8V6mPairs = conv2d_i8_v6m_pairs(I8, I8) -> I8 {
-                arithmetic: Halves, on_crew: Conv2dI8V6mPairsCrew, cycles: &[(M0, cycles(3140, 36500, 4400).and(14500, 400000)), (M4, cycles(3780, 77700, 2500))]
+                arithmetic: Halves, on_crew: Conv2dI8V6mPairsCrew,
+                cycles: &[
+                    (M0, cycles(3264, 30561, 1763).each(&[(Tile, 559909), (Left, 24792), (LeftProduct, 3283), (Window, 126809), (Piece, 216503), (Run, 576891), (Word, 6516), (Padding, 24250), (Corrected, 7047), (Moved, 16023)])),
+                    (M4, cycles(3780, 77700, 2500).each(&[(LeftProduct, 3780), (Left, 77700)])),
+                ],
+                small: &[
+                    (M0, cycles(3271, 30197, 1827).each(&[(Tile, 571688), (Left, 29579), (LeftProduct, 3272), (Window, 429477), (Piece, 285341), (Run, 421415), (Word, 6977), (Other, 344), (Padding, 30568), (Corrected, 7617), (Moved, 14790)])),
+                ]
             };
             Conv2dI8V6mPairsCrew = conv2d_i8_v6m_pairs_crew(I8, I8) -> I8 { arithmetic: Halves };
             Conv2dI8V6mSingles = conv2d_i8_v6m_singles(I8, I8) -> I8 {
-                arithmetic: Halves, on_crew: Conv2dI8V6mSinglesCrew, cycles: &[(M0, cycles(3650, 153000, 7300).and(14500, 400000)), (M4, cycles(4000, 150000, 7000))]
+                arithmetic: Halves, on_crew: Conv2dI8V6mSinglesCrew,
+                cycles: &[
+                    (M0, cycles(4046, 105640, 803).each(&[(Tile, 448222), (Word, 8317), (Piece, 216503), (Run, 576891), (Padding, 24250)])),
+                    (M4, cycles(4000, 150000, 7000)),
+                ],
+                small: &[
+                    (M0, cycles(4037, 142207, 1585).each(&[(Tile, 345503), (Word, 10450), (Moved, 3131), (Piece, 285341), (Run, 421415), (Padding, 30568)])),
+                ]
             };
             Conv2dI8V6mSinglesCrew = conv2d_i8_v6m_singles_crew(I8, I8) -> I8 { arithmetic: Halves };
         }
         Dsp {
-            Conv1I16I8Dsp = conv1_i16_i8_dsp(I16, I16) -> I8 { arithmetic: Reference };
+            Conv1I16I8Dsp = conv1_i16_i8_dsp(I16, I16) -> I8 {
+                arithmetic: Reference,
+                cycles: &[(M4, cycles(3147, 34900, 0))]
+            };
             Conv1I8Dsp = conv1_i8_dsp(I8, I8) -> I8 { arithmetic: Fitted, filters_at_once: 4 };
             Conv1I8DspEights = conv1_i8_dsp_eights(I8, I8) -> I8 { arithmetic: Fitted };
             Conv1I8DspExact = conv1_i8_dsp_exact(I8, I8) -> I8 { arithmetic: Reference, filters_at_once: 4 };
-            Conv2dI8DspCompact = conv2d_i8_dsp_compact(I8, I8) -> I8 { arithmetic: Fitted, filters_at_once: 4 };
-            Conv2dI8Dsp = conv2d_i8_dsp(I8, I8) -> I8 { arithmetic: Fitted, filters_at_once: 4, on_crew: Conv2dI8DspCrew, cycles: &[(M4, cycles(1028, 6170, 3000).and(1700, 11500))] };
+            Conv2dI8DspCompact = conv2d_i8_dsp_compact(I8, I8) -> I8 {
+                arithmetic: Fitted, filters_at_once: 4,
+                cycles: &[
+                    (M4, cycles(1094, 10489, 10).each(&[(Pixel, 15607), (Tile, 178173), (Window, 467362), (Piece, 200460), (Run, 6647), (Other, 8476), (Word, 2684), (Corrected, 2089)])),
+                ]
+            };
+            Conv2dI8Dsp = conv2d_i8_dsp(I8, I8) -> I8 {
+                arithmetic: Fitted, filters_at_once: 4, on_crew: Conv2dI8DspCrew,
+                cycles: &[
+                    (M4, cycles(933, 6287, 418).each(&[(Turn, 6151), (Pixel, 8149), (Tile, 262329), (Window, 249740), (Piece, 175013), (One, 4628), (Moved, 1697), (Padding, 45940), (Run, 22621), (Word, 1473), (Three, 2920), (Corrected, 2687), (Left, 97834), (LeftProduct, 1580), (Other, 10508)])),
+                ]
+            };
             Conv2dI8DspCrew = conv2d_i8_dsp_crew(I8, I8) -> I8 { arithmetic: Fitted, filters_at_once: 4 };
             Conv2dI8DspExact = conv2d_i8_dsp_exact(I8, I8) -> I8 { arithmetic: Reference, filters_at_once: 4, on_crew: Conv2dI8DspExactCrew };
             Conv2dI8DspExactCrew = conv2d_i8_dsp_exact_crew(I8, I8) -> I8 { arithmetic: Reference, filters_at_once: 4 };
-            Conv2dI8DspSmall = conv2d_i8_dsp_small(I8, I8) -> I8 { arithmetic: Fitted, filters_at_once: 4, on_crew: Conv2dI8DspSmallCrew };
+            Conv2dI8DspSmall = conv2d_i8_dsp_small(I8, I8) -> I8 {
+                arithmetic: Fitted, filters_at_once: 4, on_crew: Conv2dI8DspSmallCrew,
+                cycles: &[
+                    (M4, cycles(1084, 7690, 628).each(&[(Window, 249740), (Piece, 175013), (One, 4628), (Moved, 1697), (Padding, 45940), (Run, 22621), (Word, 1473), (Three, 2920), (Left, 97834), (LeftProduct, 1580), (Other, 10508), (Pixel, 12191), (Tile, 273772), (Turn, 1718), (Corrected, 2456)])),
+                ]
+            };
             Conv2dI8DspSmallCrew = conv2d_i8_dsp_small_crew(I8, I8) -> I8 { arithmetic: Fitted, filters_at_once: 4 };
             Conv2dI8DspWinograd = conv2d_i8_dsp_winograd(I8, I8) -> I8 {
-                arithmetic: Fitted, filters_at_once: 4, on_crew: Conv2dI8DspWinogradCrew, cycles: &[(M4, cycles(1060, 70000, 1000))]
+                arithmetic: Fitted, filters_at_once: 4, on_crew: Conv2dI8DspWinogradCrew,
+                cycles: &[(M4, cycles(1060, 70000, 1000))]
             };
             Conv2dI8DspWinogradCrew = conv2d_i8_dsp_winograd_crew(I8, I8) -> I8 { arithmetic: Fitted, filters_at_once: 4 };
         }
         Mve {
-            Conv2dI8Mve = conv2d_i8_mve(I8, I8) -> I8 { arithmetic: Fitted, filters_at_once: 4, cycles: &[(M55, cycles(180, 4300, 2200).and(0, 10000))] };
-            Conv2dI8MveSmall = conv2d_i8_mve_small(I8, I8) -> I8 { arithmetic: Fitted, filters_at_once: 4 };
-            Conv2dI8MvePoints = conv2d_i8_mve_points(I8, I8) -> I8 { arithmetic: Fitted, filters_at_once: 4, cycles: &[(M55, cycles(156, 4440, 480).and(330, 0))] };
-            Conv2dI8MvePointsSmall = conv2d_i8_mve_points_small(I8, I8) -> I8 { arithmetic: Fitted, filters_at_once: 4 };
+            Conv2dI8Mve = conv2d_i8_mve(I8, I8) -> I8 {
+                arithmetic: Fitted, filters_at_once: 4,
+                cycles: &[
+                    (M55, cycles(161, 7058, 530).each(&[(Pixel, 6204), (Tile, 156383), (Left, 9374), (LeftProduct, 177), (Window, 200731), (Piece, 156738), (One, 661), (Padding, 64770), (Three, 1050), (Run, 3950), (Corrected, 1002), (Word, 714), (Line, 45807), (Turn, 5956), (Other, 119134)])),
+                ]
+            };
+            Conv2dI8MveSmall = conv2d_i8_mve_small(I8, I8) -> I8 {
+                arithmetic: Fitted, filters_at_once: 4,
+                cycles: &[
+                    (M55, cycles(184, 8643, 465).each(&[(Pixel, 8614), (Tile, 201808), (Left, 10447), (LeftProduct, 187), (Window, 356056), (Piece, 150189), (One, 465), (Padding, 81656), (Three, 518), (Run, 3983), (Corrected, 1011), (Word, 590), (Other, 154792)])),
+                ]
+            };
+            Conv2dI8MvePoints = conv2d_i8_mve_points(I8, I8) -> I8 {
+                arithmetic: Fitted, filters_at_once: 4,
+                cycles: &[
+                    (M55, cycles(161, 7058, 228).each(&[(Pixel, 6204), (Tile, 156383), (Left, 9374), (LeftProduct, 177), (Window, 200731), (Piece, 156738), (One, 661), (Padding, 64770), (Three, 1050), (Run, 3950), (Corrected, 1002), (Word, 714), (Line, 45807), (Turn, 5956), (Other, 119134), (Border, 138215)])),
+                ]
+            };
+            Conv2dI8MvePointsSmall = conv2d_i8_mve_points_small(I8, I8) -> I8 {
+                arithmetic: Fitted, filters_at_once: 4,
+                cycles: &[
+                    (M55, cycles(184, 8643, 20).each(&[(Pixel, 8614), (Tile, 201808), (Left, 10447), (LeftProduct, 187), (Window, 356056), (Piece, 150189), (One, 465), (Padding, 81656), (Three, 518), (Run, 3983), (Corrected, 1011), (Word, 590), (Other, 154792), (Border, 278734)])),
+                ]
+            };
             Conv2dI16Mve = conv2d_i16_mve(I16, I8) -> I16 { arithmetic: Reference, filters_at_once: 8, cycles: &[(M55, cycles(330, 9000, 1000))] };
-            Conv2dI16MveLong = conv2d_i16_mve_long(I16, I8) -> I16 { arithmetic: Reference, filters_at_once: 8, cycles: &[(M55, cycles(420, 27000, 1000))] };
-            Conv2dI16MvePoints = conv2d_i16_mve_points(I16, I8) -> I16 { arithmetic: Reference, filters_at_once: 8, cycles: &[(M55, cycles(300, 6600, 500))] };
-            Conv1I16I8Mve = conv1_i16_i8_mve(I16, I16) -> I8 { arithmetic: Reference };
+            Conv2dI16MveLong = conv2d_i16_mve_long(I16, I8) -> I16 {
+                arithmetic: Reference, filters_at_once: 8,
+                cycles: &[(M55, cycles(420, 27000, 1000))]
+            };
+            Conv2dI16MvePoints = conv2d_i16_mve_points(I16, I8) -> I16 {
+                arithmetic: Reference, filters_at_once: 8,
+                cycles: &[(M55, cycles(300, 6600, 500))]
+            };
+            Conv1I16I8Mve = conv1_i16_i8_mve(I16, I16) -> I8 {
+                arithmetic: Reference,
+                cycles: &[(M55, cycles(1876, 8320, 0))]
+            };
         }
         Rv32 {
-            Conv2dI8Rv32Pairs = conv2d_i8_rv32_pairs(I8, I8) -> I8 { arithmetic: Upper, on_crew: Conv2dI8Rv32PairsCrew, cycles: &[(Hazard3, cycles(2940, 18900, 4800).and(4100, 67600))] };
+            Conv2dI8Rv32Pairs = conv2d_i8_rv32_pairs(I8, I8) -> I8 {
+                arithmetic: Upper, on_crew: Conv2dI8Rv32PairsCrew,
+                cycles: &[
+                    (Hazard3, cycles(2143, 14197, 1230).each(&[(Turn, 1942), (Pixel, 15667), (Tile, 350050), (Window, 33849), (Piece, 23319), (Word, 7581), (Other, 71372)])),
+                ]
+            };
             Conv2dI8Rv32PairsCrew = conv2d_i8_rv32_pairs_crew(I8, I8) -> I8 { arithmetic: Upper };
-            Conv2dI8Rv32Quads = conv2d_i8_rv32_quads(I8, I8) -> I8 { arithmetic: Upper, on_crew: Conv2dI8Rv32QuadsCrew, cycles: &[(Hazard3, cycles(2340, 18900, 4800).and(4100, 67600))] };
+            Conv2dI8Rv32Quads = conv2d_i8_rv32_quads(I8, I8) -> I8 {
+                arithmetic: Upper, on_crew: Conv2dI8Rv32QuadsCrew,
+                cycles: &[
+                    (Hazard3, cycles(1902, 22821, 2702).each(&[(Turn, 2126), (Pixel, 26300), (Tile, 229980), (Window, 26999), (Run, 492919), (Word, 8347), (Other, 121557), (Border, 161170), (Piece, 224822), (Corrected, 2121)])),
+                ]
+            };
             Conv2dI8Rv32QuadsCrew = conv2d_i8_rv32_quads_crew(I8, I8) -> I8 { arithmetic: Upper };
-            Conv2dI8Rv32Mixed = conv2d_i8_rv32_mixed(I8, I8) -> I8 { arithmetic: Upper, on_crew: Conv2dI8Rv32MixedCrew, cycles: &[(Hazard3, cycles(2340, 18900, 4800).and(4100, 67600))] };
+            Conv2dI8Rv32Mixed = conv2d_i8_rv32_mixed(I8, I8) -> I8 {
+                arithmetic: Upper, on_crew: Conv2dI8Rv32MixedCrew,
+                cycles: &[
+                    (Hazard3, cycles(1776, 14572, 767).each(&[(Turn, 1796), (Pixel, 16030), (Tile, 307076), (LeftProduct, 2493), (Window, 34967), (Run, 341321), (Word, 7609), (Other, 84984), (Border, 326764), (Padding, 30577), (Corrected, 7061)])),
+                ]
+            };
             Conv2dI8Rv32MixedCrew = conv2d_i8_rv32_mixed_crew(I8, I8) -> I8 { arithmetic: Upper };
-            Conv2dI8Rv32Winograd = conv2d_i8_rv32_winograd(I8, I8) -> I8 { arithmetic: Upper, on_crew: Conv2dI8Rv32WinogradCrew, cycles: &[(Hazard3, cycles(3000, 47000, 1000))] };
+            Conv2dI8Rv32Winograd = conv2d_i8_rv32_winograd(I8, I8) -> I8 {
+                arithmetic: Upper, on_crew: Conv2dI8Rv32WinogradCrew,
+                cycles: &[(Hazard3, cycles(3000, 47000, 1000))]
+            };
             Conv2dI8Rv32WinogradCrew = conv2d_i8_rv32_winograd_crew(I8, I8) -> I8 { arithmetic: Upper };
         }
         Simd {
             Conv2dF32SimdReproducible = conv2d_f32_simd_reproducible(F32, F32) -> F32 { on_crew: Conv2dF32SimdReproducibleCrew };
             Conv2dF32SimdReproducibleCrew = conv2d_f32_simd_reproducible_crew(F32, F32) -> F32;
             Conv2dF32Simd = conv2d_f32_simd(F32, F32) -> F32 {
-                reproducible: Conv2dF32SimdReproducible, on_crew: Conv2dF32SimdCrew, cycles: &[(Host, cycles(75, 0, 0))]
+                reproducible: Conv2dF32SimdReproducible, on_crew: Conv2dF32SimdCrew,
+                cycles: &[(Host, cycles(75, 0, 0))]
             };
             Conv2dF32SimdCrew = conv2d_f32_simd_crew(F32, F32) -> F32;
             Conv2dI8Simd = conv2d_i8_simd(I8, I8) -> I8 { arithmetic: Factors, on_crew: Conv2dI8SimdCrew, cycles: &[(Host, cycles(30, 0, 0))] };
@@ -286,7 +391,13 @@ macro_rules! kernel_table {
             Depthwise2dI8F32Dynamic = depthwise2d_i8_f32_dynamic(I8, I8) -> F32 { packed: Depthwise2dI8xi4F32Dynamic };
             Depthwise2dI8xi4F32Dynamic = depthwise2d_i8xi4_f32_dynamic(I8, I4) -> F32;
             Depthwise2dF32 = depthwise2d_f32(F32, F32) -> F32 {
-                packed: Depthwise2dF32xf16, in_bytes: Depthwise2dF32xi8, in_nibbles: Depthwise2dF32xi4
+                packed: Depthwise2dF32xf16, in_bytes: Depthwise2dF32xi8, in_nibbles: Depthwise2dF32xi4,
+                cycles: &[
+                    (M4, cycles(16612, 0, 0).each(&[(Tap, 129940), (Line, 43511)])),
+                    (M0, cycles(253683, 0, 0).each(&[(Tap, 1053429)])),
+                    (M55, cycles(4073, 0, 0).each(&[(Tap, 80374), (Line, 30078)])),
+                    (Hazard3, cycles(0, 1043372, 0).each(&[(Tap, 426597)])),
+                ]
             };
             Depthwise2dF32xf16 = depthwise2d_f32xf16(F32, F16) -> F32;
             Depthwise2dF32xi4 = depthwise2d_f32xi4(F32, I4) -> F32;
@@ -294,7 +405,12 @@ macro_rules! kernel_table {
             Depthwise2dI16 = depthwise2d_i16(I16, I8) -> I16 { arithmetic: Reference };
             Depthwise2dI8 = depthwise2d_i8(I8, I8) -> I8 {
                 arithmetic: Reference, floating: Depthwise2dI8Float, packed: Depthwise2dI8xi4,
-                cycles: &[(M0, cycles(13300, 174000, 9500)), (M4, cycles(10600, 94500, 6500)), (Hazard3, cycles(15000, 90000, 3000))]
+                cycles: &[
+                    (M0, cycles(14972, 185728, 0).each(&[(Tap, 158697)])),
+                    (M4, cycles(10600, 94500, 6500)),
+                    (Hazard3, cycles(15000, 90000, 3000)),
+                ],
+                small: &[(M0, cycles(16302, 164194, 0).each(&[(Tap, 202538)]))]
             };
             Depthwise2dI8Float = depthwise2d_i8_float(I8, I8) -> I8 { arithmetic: Floats };
             Depthwise2dI8Once = depthwise2d_i8_once(I8, I8) -> I8 { arithmetic: Once };
@@ -305,62 +421,138 @@ macro_rules! kernel_table {
         }
         V6m {
             Depthwise2dI8V6m = depthwise2d_i8_v6m(I8, I8) -> I8 {
-                arithmetic: Halves, on_crew: Depthwise2dI8V6mCrew, cycles: &[(M0, cycles(10600, 22000, 830).and(82500, 50000)), (M4, cycles(5340, 83800, 8200))]
+                arithmetic: Halves, on_crew: Depthwise2dI8V6mCrew,
+                cycles: &[
+                    (M0, cycles(8983, 32590, 597).each(&[(Pixel, 486757), (Piece, 165465), (Moved, 37228), (Border, 447495), (Corrected, 13239)])),
+                    (M4, cycles(5340, 83800, 8200)),
+                ]
             };
             Depthwise2dI8V6mCrew = depthwise2d_i8_v6m_crew(I8, I8) -> I8 { arithmetic: Halves };
         }
         Dsp {
-            Depthwise1dI8Dsp = depthwise1d_i8_dsp(I8, I8) -> I8 { arithmetic: Fitted, cycles: &[(M4, cycles(2050, 11800, 200))] };
-            Depthwise2dI8DspCompact = depthwise2d_i8_dsp_compact(I8, I8) -> I8 { arithmetic: Fitted };
-            Depthwise2dI8Dsp = depthwise2d_i8_dsp(I8, I8) -> I8 { arithmetic: Fitted, on_crew: Depthwise2dI8DspCrew, cycles: &[(M4, cycles(5000, 0, 8000).and(50000, 0))] };
+            Depthwise1dI8Dsp = depthwise1d_i8_dsp(I8, I8) -> I8 { arithmetic: Fitted, cycles: &[(M4, cycles(2078, 11579, 67).each(&[(Tap, 2555)]))] };
+            Depthwise2dI8DspCompact = depthwise2d_i8_dsp_compact(I8, I8) -> I8 {
+                arithmetic: Fitted,
+                cycles: &[(M4, cycles(4205, 18696, 218).each(&[(Turn, 7853), (Pixel, 237562), (Piece, 215041), (Corrected, 1371)]))]
+            };
+            Depthwise2dI8Dsp = depthwise2d_i8_dsp(I8, I8) -> I8 {
+                arithmetic: Fitted, on_crew: Depthwise2dI8DspCrew,
+                cycles: &[(M4, cycles(2210, 14666, 166).each(&[(Tap, 326961), (Turn, 16873), (Run, 37730), (Corrected, 11988)]))]
+            };
             Depthwise2dI8DspCrew = depthwise2d_i8_dsp_crew(I8, I8) -> I8 { arithmetic: Fitted };
             Depthwise2dI8DspExact = depthwise2d_i8_dsp_exact(I8, I8) -> I8 { arithmetic: Reference, on_crew: Depthwise2dI8DspExactCrew };
             Depthwise2dI8DspExactCrew = depthwise2d_i8_dsp_exact_crew(I8, I8) -> I8 { arithmetic: Reference };
-            Depthwise2dI8DspPlanar = depthwise2d_i8_dsp_planar(I8, I8) -> I8 { arithmetic: Fitted, on_crew: Depthwise2dI8DspPlanarCrew, cycles: &[(M4, cycles(2050, 300, 0).and(0, 62000))] };
+            Depthwise2dI8DspPlanar = depthwise2d_i8_dsp_planar(I8, I8) -> I8 {
+                arithmetic: Fitted, on_crew: Depthwise2dI8DspPlanarCrew,
+                cycles: &[
+                    (M4, cycles(258, 15136, 175).each(&[(Turn, 10395), (Piece, 548347), (Run, 33716), (Line, 73027), (LeftProduct, 584)])),
+                ]
+            };
             Depthwise2dI8DspPlanarCrew = depthwise2d_i8_dsp_planar_crew(I8, I8) -> I8 { arithmetic: Fitted };
             Depthwise2dI8DspPlanarExact = depthwise2d_i8_dsp_planar_exact(I8, I8) -> I8 { arithmetic: Reference, on_crew: Depthwise2dI8DspPlanarExactCrew };
             Depthwise2dI8DspPlanarExactCrew = depthwise2d_i8_dsp_planar_exact_crew(I8, I8) -> I8 { arithmetic: Reference };
         }
         Mve {
             Depthwise2dI16Mve = depthwise2d_i16_mve(I16, I8) -> I16 { arithmetic: Reference, cycles: &[(M55, cycles(1830, 3700, 500))] };
-            Depthwise2dI8Mve = depthwise2d_i8_mve(I8, I8) -> I8 { arithmetic: Fitted, cycles: &[(M55, cycles(500, 6500, 2000))] };
-            Depthwise2dI8MveChannels = depthwise2d_i8_mve_channels(I8, I8) -> I8 { arithmetic: Fitted, cycles: &[(M55, cycles(1000, 4700, 500))] };
-            Depthwise2dI8MveColumns = depthwise2d_i8_mve_columns(I8, I8) -> I8 { arithmetic: Fitted, cycles: &[(M55, cycles(500, 6500, 2000))] };
+            Depthwise2dI8Mve = depthwise2d_i8_mve(I8, I8) -> I8 {
+                arithmetic: Fitted,
+                cycles: &[
+                    (M55, cycles(152, 6169, 1799).each(&[(Line, 14555), (Turn, 4512), (Tile, 107420), (Run, 105818), (Word, 459)])),
+                ],
+                small: &[
+                    (M55, cycles(152, 6169, 1971).each(&[(Turn, 4512), (Line, 14555), (Word, 459), (Tile, 91961), (Run, 134758)])),
+                ]
+            };
+            Depthwise2dI8MveChannels = depthwise2d_i8_mve_channels(I8, I8) -> I8 {
+                arithmetic: Fitted,
+                cycles: &[(M55, cycles(993, 4722, 0).each(&[(Tap, 10732), (Piece, 657173), (Other, 39072), (Corrected, 168)]))],
+                small: &[(M55, cycles(800, 6313, 176).each(&[(Tap, 34013), (Piece, 42475), (Run, 149356), (Other, 59272)]))]
+            };
+            Depthwise2dI8MveColumns = depthwise2d_i8_mve_columns(I8, I8) -> I8 {
+                arithmetic: Fitted,
+                cycles: &[
+                    (M55, cycles(188, 5594, 1440).each(&[(Line, 29077), (Turn, 4243), (Tile, 375344), (Run, 8623), (Word, 416), (Corrected, 116)])),
+                ],
+                small: &[
+                    (M55, cycles(198, 5509, 1578).each(&[(Line, 31351), (Turn, 4442), (Tile, 372231), (Run, 26807), (Word, 444), (Corrected, 5)])),
+                ]
+            };
         }
         Rv32 {
-            Depthwise2dI8Rv32 = depthwise2d_i8_rv32(I8, I8) -> I8 { arithmetic: Upper, on_crew: Depthwise2dI8Rv32Crew, cycles: &[(Hazard3, cycles(7414, 35900, 500).and(93445, 0))] };
+            Depthwise2dI8Rv32 = depthwise2d_i8_rv32(I8, I8) -> I8 {
+                arithmetic: Upper, on_crew: Depthwise2dI8Rv32Crew,
+                cycles: &[(Hazard3, cycles(7540, 4332, 258).each(&[(Corrected, 24838), (Tap, 50045), (Pixel, 358031)]))],
+                small: &[(Hazard3, cycles(17474, 52606, 250).each(&[(Pixel, 739146)]))]
+            };
             Depthwise2dI8Rv32Crew = depthwise2d_i8_rv32_crew(I8, I8) -> I8 { arithmetic: Upper };
-            Depthwise2dI8Rv32Rolling = depthwise2d_i8_rv32_rolling(I8, I8) -> I8 { arithmetic: Upper, on_crew: Depthwise2dI8Rv32RollingCrew, cycles: &[(Hazard3, cycles(4595, 0, 2100).and(0, 77000))] };
+            Depthwise2dI8Rv32Rolling = depthwise2d_i8_rv32_rolling(I8, I8) -> I8 {
+                arithmetic: Upper, on_crew: Depthwise2dI8Rv32RollingCrew,
+                cycles: &[(Hazard3, cycles(0, 39316, 117).each(&[(Line, 83866), (Piece, 235176), (Corrected, 45989)]))]
+            };
             Depthwise2dI8Rv32RollingCrew = depthwise2d_i8_rv32_rolling_crew(I8, I8) -> I8 { arithmetic: Upper };
         }
         Simd {
             Depthwise2dF32SimdReproducible = depthwise2d_f32_simd_reproducible(F32, F32) -> F32 { on_crew: Depthwise2dF32SimdReproducibleCrew };
             Depthwise2dF32SimdReproducibleCrew = depthwise2d_f32_simd_reproducible_crew(F32, F32) -> F32;
             Depthwise2dF32Simd = depthwise2d_f32_simd(F32, F32) -> F32 {
-                reproducible: Depthwise2dF32SimdReproducible, on_crew: Depthwise2dF32SimdCrew, cycles: &[(Host, cycles(375, 0, 0))]
+                reproducible: Depthwise2dF32SimdReproducible, on_crew: Depthwise2dF32SimdCrew,
+                cycles: &[(Host, cycles(375, 0, 0))]
             };
             Depthwise2dF32SimdCrew = depthwise2d_f32_simd_crew(F32, F32) -> F32;
-            Depthwise2dI8Simd = depthwise2d_i8_simd(I8, I8) -> I8 { arithmetic: Factors, on_crew: Depthwise2dI8SimdCrew, cycles: &[(Host, cycles(150, 0, 0))] };
+            Depthwise2dI8Simd = depthwise2d_i8_simd(I8, I8) -> I8 {
+                arithmetic: Factors, on_crew: Depthwise2dI8SimdCrew,
+                cycles: &[(Host, cycles(150, 0, 0))]
+            };
             Depthwise2dI8SimdSized = depthwise2d_i8_simd_sized(I8, I8) -> I8 { arithmetic: Factors };
             Depthwise2dI8SimdCrew = depthwise2d_i8_simd_crew(I8, I8) -> I8 { arithmetic: Factors };
         }
     }
     Dense {
         Portable {
-            DenseI8F32Dynamic = dense_i8_f32_dynamic(I8, I8) -> F32 { packed: DenseI8xi4F32Dynamic };
+            DenseI8F32Dynamic = dense_i8_f32_dynamic(I8, I8) -> F32 {
+                packed: DenseI8xi4F32Dynamic,
+                cycles: &[
+                    (M4, cycles(4247, 75487, 0).each(&[(Line, 850883)])),
+                    (M0, cycles(11199, 788906, 0).each(&[(Line, 1711222)])),
+                    (M55, cycles(750, 61719, 0).each(&[(Line, 688366)])),
+                    (Hazard3, cycles(5592, 367363, 0).each(&[(Line, 1008431)])),
+                ]
+            };
             DenseI8xi4F32Dynamic = dense_i8xi4_f32_dynamic(I8, I4) -> F32;
             BandedF32 = banded_f32(F32, F32) -> F32;
-            DenseF32 = dense_f32(F32, F32) -> F32 { packed: DenseF32xf16, in_bytes: DenseF32xi8, in_nibbles: DenseF32xi4 };
+            DenseF32 = dense_f32(F32, F32) -> F32 {
+                packed: DenseF32xf16, in_bytes: DenseF32xi8, in_nibbles: DenseF32xi4,
+                cycles: &[
+                    (M4, cycles(7174, 38092, 0).each(&[(Line, 1614742)])),
+                    (M0, cycles(262395, 240969, 0).each(&[(Line, 2310376)])),
+                    (M55, cycles(1416, 27391, 0).each(&[(Line, 1321888)])),
+                    (Hazard3, cycles(109780, 125164, 0).each(&[(Line, 1761962)])),
+                ]
+            };
             DenseF32xf16 = dense_f32xf16(F32, F16) -> F32;
             DenseF32xi4 = dense_f32xi4(F32, I4) -> F32 { of_pixels: Conv2dF32xi4 };
             DenseF32xi8 = dense_f32xi8(F32, I8) -> F32 { of_pixels: Conv2dF32xi8 };
             DenseI16 = dense_i16(I16, I8) -> I16 { arithmetic: Reference };
             DenseI16Narrow = dense_i16_narrow(I16, I8) -> I16 { arithmetic: Reference };
             DenseI8 = dense_i8(I8, I8) -> I8 {
-                arithmetic: Reference, floating: DenseI8Float, packed: DenseI8xi4, cycles: &[(M0, cycles(11200, 180000, 1900)), (M4, cycles(4260, 93800, 1150)), (Hazard3, cycles(4730, 55800, 0).and(5000, 949000))]
+                arithmetic: Reference, floating: DenseI8Float, packed: DenseI8xi4,
+                cycles: &[
+                    (M0, cycles(10269, 474957, 0).each(&[(Line, 1117950)])),
+                    (M4, cycles(4260, 93800, 1150)),
+                    (Hazard3, cycles(4730, 55800, 0).and(5000, 949000)),
+                ],
+                small: &[(M0, cycles(11590, 570122, 0).each(&[(Line, 1280172)]))]
             };
             DenseI8Float = dense_i8_float(I8, I8) -> I8 { arithmetic: Floats };
-            DenseI8I16 = dense_i8_i16(I8, I8) -> I16 { arithmetic: Reference };
+            DenseI8I16 = dense_i8_i16(I8, I8) -> I16 {
+                arithmetic: Reference,
+                cycles: &[
+                    (M4, cycles(4251, 93125, 0).each(&[(Line, 206934)])),
+                    (M0, cycles(11315, 152449, 0).each(&[(Line, 182628)])),
+                    (Hazard3, cycles(5668, 75328, 0).each(&[(Line, 120447)])),
+                ],
+                small: &[(M0, cycles(11435, 160681, 0).each(&[(Line, 156402)]))]
+            };
             DenseI8xi4 = dense_i8xi4(I8, I4) -> I8 { arithmetic: Reference };
             DenseI8Once = dense_i8_once(I8, I8) -> I8 { arithmetic: Once, packed: DenseI8xi4Once };
             DenseI8xi4Once = dense_i8xi4_once(I8, I4) -> I8 { arithmetic: Once };
@@ -369,37 +561,90 @@ macro_rules! kernel_table {
             DenseI8xi16Once = dense_i8xi16_once(I8, I16) -> I8 { arithmetic: Once };
         }
         V6m {
-            DenseI8V6mPairs = dense_i8_v6m_pairs(I8, I8) -> I8 { arithmetic: Halves, cycles: &[(M0, cycles(3407, 131200, 0).and(10745, 2716500))] };
-            DenseI8V6mSingles = dense_i8_v6m_singles(I8, I8) -> I8 { arithmetic: Halves, cycles: &[(M0, cycles(3893, 118300, 0).and(20031, 1661500))] };
+            DenseI8V6mPairs = dense_i8_v6m_pairs(I8, I8) -> I8 {
+                arithmetic: Halves,
+                cycles: &[
+                    (M0, cycles(3264, 30561, 1763).each(&[(Tile, 559909), (Left, 24792), (LeftProduct, 3283), (Window, 126809), (Piece, 216503), (Run, 576891), (Word, 6516), (Padding, 24250), (Corrected, 7047), (Moved, 16023)])),
+                ],
+                small: &[
+                    (M0, cycles(3271, 30197, 1827).each(&[(Tile, 571688), (Left, 29579), (LeftProduct, 3272), (Window, 429477), (Piece, 285341), (Run, 421415), (Word, 6977), (Other, 344), (Padding, 30568), (Corrected, 7617), (Moved, 14790)])),
+                ]
+            };
+            DenseI8V6mSingles = dense_i8_v6m_singles(I8, I8) -> I8 {
+                arithmetic: Halves,
+                cycles: &[
+                    (M0, cycles(4046, 105640, 1793).each(&[(Tile, 448222), (Word, 8317), (Piece, 216503), (Run, 576891), (Padding, 24250)])),
+                ],
+                small: &[
+                    (M0, cycles(4037, 142207, 2488).each(&[(Tile, 345503), (Word, 10450), (Moved, 3131), (Piece, 285341), (Run, 421415), (Padding, 30568)])),
+                ]
+            };
         }
         Dsp {
-            DenseI8DspCompact = dense_i8_dsp_compact(I8, I8) -> I8 { arithmetic: Fitted, filters_at_once: 4 };
-            DenseI8Dsp = dense_i8_dsp(I8, I8) -> I8 { arithmetic: Fitted, filters_at_once: 4, on_crew: DenseI8DspCrew, cycles: &[(M4, cycles(1263, 14500, 0).and(0, 197800))] };
+            DenseI8DspCompact = dense_i8_dsp_compact(I8, I8) -> I8 {
+                arithmetic: Fitted, filters_at_once: 4,
+                cycles: &[(M4, cycles(1568, 14291, 0).each(&[(Line, 144509)]))]
+            };
+            DenseI8Dsp = dense_i8_dsp(I8, I8) -> I8 {
+                arithmetic: Fitted, filters_at_once: 4, on_crew: DenseI8DspCrew,
+                cycles: &[(M4, cycles(1263, 14500, 0).and(0, 197800))]
+            };
             DenseI8DspCrew = dense_i8_dsp_crew(I8, I8) -> I8 { arithmetic: Fitted, filters_at_once: 4 };
             DenseI8DspDot = dense_i8_dsp_dot(I8, I8) -> I8 { arithmetic: Fitted, cycles: &[(M4, cycles(2164, 117600, 0).and(408, 0))] };
-            DenseI8DspEights = dense_i8_dsp_eights(I8, I8) -> I8 { arithmetic: Fitted, on_crew: DenseI8DspEightsCrew, cycles: &[(M4, cycles(1209, 11670, 0).and(400, 141300))] };
+            DenseI8DspEights = dense_i8_dsp_eights(I8, I8) -> I8 {
+                arithmetic: Fitted, on_crew: DenseI8DspEightsCrew,
+                cycles: &[(M4, cycles(1222, 11929, 0).each(&[(Line, 91235)]))]
+            };
             DenseI8DspEightsCrew = dense_i8_dsp_eights_crew(I8, I8) -> I8 { arithmetic: Fitted };
             DenseI8DspExact = dense_i8_dsp_exact(I8, I8) -> I8 { arithmetic: Reference, filters_at_once: 4 };
-            DenseI8I16Dsp = dense_i8_i16_dsp(I8, I8) -> I16 { arithmetic: Reference, cycles: &[(M4, cycles(2400, 60000, 0))] };
+            DenseI8I16Dsp = dense_i8_i16_dsp(I8, I8) -> I16 { arithmetic: Reference, cycles: &[(M4, cycles(2375, 57983, 155))] };
         }
         Mve {
-            DenseI8Mve = dense_i8_mve(I8, I8) -> I8 { arithmetic: Fitted, filters_at_once: 8, cycles: &[(M55, cycles(144, 6300, 100))] };
-            DenseI8MveSmall = dense_i8_mve_small(I8, I8) -> I8 { arithmetic: Fitted, filters_at_once: 8 };
+            DenseI8Mve = dense_i8_mve(I8, I8) -> I8 {
+                arithmetic: Fitted, filters_at_once: 8,
+                cycles: &[(M55, cycles(142, 4960, 0).each(&[(Pixel, 273507), (Corrected, 1572)]))]
+            };
+            DenseI8MveSmall = dense_i8_mve_small(I8, I8) -> I8 {
+                arithmetic: Fitted, filters_at_once: 8,
+                cycles: &[(M55, cycles(170, 4499, 0).each(&[(Pixel, 304341), (Corrected, 2293)]))]
+            };
             DenseI16Mve = dense_i16_mve(I16, I8) -> I16 { arithmetic: Reference, filters_at_once: 8, cycles: &[(M55, cycles(310, 8000, 240))] };
-            DenseI16MveLong = dense_i16_mve_long(I16, I8) -> I16 { arithmetic: Reference, filters_at_once: 8, cycles: &[(M55, cycles(355, 30000, 100))] };
+            DenseI16MveLong = dense_i16_mve_long(I16, I8) -> I16 {
+                arithmetic: Reference, filters_at_once: 8,
+                cycles: &[(M55, cycles(355, 30000, 100))]
+            };
             DenseI8I16Mve = dense_i8_i16_mve(I8, I8) -> I16 { arithmetic: Reference, filters_at_once: 8, cycles: &[(M55, cycles(300, 8000, 60))] };
         }
         Rv32 {
-            DenseI8Rv32Pairs = dense_i8_rv32_pairs(I8, I8) -> I8 { arithmetic: Upper, cycles: &[(Hazard3, cycles(2900, 20000, 1000))] };
-            DenseI8Rv32Singles = dense_i8_rv32_singles(I8, I8) -> I8 { arithmetic: Upper, cycles: &[(Hazard3, cycles(2593, 56700, 0).and(9034, 375300))] };
-            DenseI8I16Rv32Singles = dense_i8_i16_rv32_singles(I8, I8) -> I16 { arithmetic: Reference, cycles: &[(Hazard3, cycles(4300, 55000, 700))] };
-            DenseI8Rv32Quads = dense_i8_rv32_quads(I8, I8) -> I8 { arithmetic: Upper, cycles: &[(Hazard3, cycles(2300, 20000, 1000))] };
+            DenseI8Rv32Pairs = dense_i8_rv32_pairs(I8, I8) -> I8 {
+                arithmetic: Upper,
+                cycles: &[
+                    (Hazard3, cycles(2143, 14197, 0).each(&[(Turn, 1942), (Pixel, 15667), (Tile, 350050), (Window, 33849), (Piece, 23319), (Word, 7581), (Other, 71372)])),
+                ]
+            };
+            DenseI8Rv32Singles = dense_i8_rv32_singles(I8, I8) -> I8 {
+                arithmetic: Upper,
+                cycles: &[
+                    (Hazard3, cycles(2262, 42300, 0).each(&[(Corrected, 10537), (Tile, 51962), (LeftProduct, 2517), (Window, 44932), (Line, 182129)])),
+                ],
+                small: &[
+                    (Hazard3, cycles(2245, 44773, 0).each(&[(Tile, 508616), (Window, 45970), (Line, 181891), (Corrected, 8803), (LeftProduct, 2268)])),
+                ]
+            };
+            DenseI8I16Rv32Singles = dense_i8_i16_rv32_singles(I8, I8) -> I16 { arithmetic: Reference, cycles: &[(Hazard3, cycles(4858, 52743, 91))] };
+            DenseI8Rv32Quads = dense_i8_rv32_quads(I8, I8) -> I8 {
+                arithmetic: Upper,
+                cycles: &[
+                    (Hazard3, cycles(1902, 22821, 645).each(&[(Turn, 2126), (Pixel, 26300), (Tile, 229980), (Window, 26999), (Run, 492919), (Word, 8347), (Other, 121557), (Border, 161170), (Piece, 224822), (Corrected, 2121)])),
+                ]
+            };
         }
         Simd {
             DenseF32SimdReproducible = dense_f32_simd_reproducible(F32, F32) -> F32 { on_crew: DenseF32SimdReproducibleCrew };
             DenseF32SimdReproducibleCrew = dense_f32_simd_reproducible_crew(F32, F32) -> F32;
             DenseF32Simd = dense_f32_simd(F32, F32) -> F32 {
-                reproducible: DenseF32SimdReproducible, on_crew: DenseF32SimdCrew, cycles: &[(Host, cycles(75, 0, 0))]
+                reproducible: DenseF32SimdReproducible, on_crew: DenseF32SimdCrew,
+                cycles: &[(Host, cycles(75, 0, 0))]
             };
             DenseF32SimdCrew = dense_f32_simd_crew(F32, F32) -> F32;
             DenseI8Simd = dense_i8_simd(I8, I8) -> I8 { arithmetic: Factors, on_crew: DenseI8SimdCrew, cycles: &[(Host, cycles(30, 0, 0))] };
@@ -423,11 +668,19 @@ macro_rules! kernel_table {
         Portable {
             GruF32 = gru_f32(F32, F32) -> F32;
             LstmF32 = lstm_f32(F32, F32) -> F32;
-            LstmI8 = lstm_i8(I8, I8) -> I8 { arithmetic: Reference };
+            LstmI8 = lstm_i8(I8, I8) -> I8 {
+                arithmetic: Reference,
+                cycles: &[
+                    (M4, cycles(2116, 0, 0).each(&[(Tap, 842216)])),
+                    (M0, cycles(6512, 0, 0).each(&[(Tap, 1607394)])),
+                    (M55, cycles(0, 0, 0).each(&[(Tap, 463729)])),
+                    (Hazard3, cycles(4309, 0, 0).each(&[(Tap, 539023)])),
+                ]
+            };
             RnnF32 = rnn_f32(F32, F32) -> F32;
         }
         Dsp {
-            LstmI8Dsp = lstm_i8_dsp(I8, I8) -> I8 { arithmetic: Reference };
+            LstmI8Dsp = lstm_i8_dsp(I8, I8) -> I8 { arithmetic: Reference, cycles: &[(M4, cycles(659, 0, 0).each(&[(Tap, 695910)]))] };
         }
         Mve {
             LstmI8Mve = lstm_i8_mve(I8, I8) -> I8 { arithmetic: Reference };
@@ -435,26 +688,70 @@ macro_rules! kernel_table {
     }
     Pool {
         Portable {
-            AvgPool2dF32 = avg_pool2d_f32(F32) -> F32 { in_vectors: AvgPool2dF32Simd };
+            AvgPool2dF32 = avg_pool2d_f32(F32) -> F32 {
+                in_vectors: AvgPool2dF32Simd,
+                cycles: &[
+                    (M4, cycles(7454, 38799, 0).each(&[(Piece, 11741682)])),
+                    (M0, cycles(110801, 23745, 0).each(&[(Piece, 26997904)])),
+                    (M55, cycles(6478, 13705, 0).each(&[(Piece, 10215032)])),
+                    (Hazard3, cycles(47546, 31669, 0).each(&[(Piece, 12808380)])),
+                ]
+            };
             AvgPool2dI16 = avg_pool2d_i16(I16) -> I16;
-            AvgPool2dI8 = avg_pool2d_i8(I8) -> I8;
+            AvgPool2dI8 = avg_pool2d_i8(I8) -> I8 {
+                cycles: &[(M0, cycles(0, 281324, 445).each(&[(Run, 49979)])), (Hazard3, cycles(0, 26698, 235).each(&[(Run, 43687)]))],
+                small: &[(M0, cycles(1043, 244945, 0).each(&[(Run, 72147)])), (Hazard3, cycles(1780, 35603, 495).each(&[(Run, 35151)]))]
+            };
             AvgPool2dU8 = avg_pool2d_u8(U8) -> U8;
             AvgPoolRowsF32 = avg_pool_rows_f32(F32) -> F32;
             AvgPoolRowsI16 = avg_pool_rows_i16(I16) -> I16;
             AvgPoolRowsI8 = avg_pool_rows_i8(I8) -> I8;
             AvgPoolRowsU8 = avg_pool_rows_u8(U8) -> U8;
-            MaxPool2dF32 = max_pool2d_f32(F32) -> F32 { in_vectors: MaxPool2dF32Simd };
+            MaxPool2dF32 = max_pool2d_f32(F32) -> F32 {
+                in_vectors: MaxPool2dF32Simd,
+                cycles: &[
+                    (M4, cycles(14622, 0, 1133).each(&[(Piece, 165691), (Run, 53809)])),
+                    (M0, cycles(62486, 185732, 753).each(&[(Piece, 485565), (Run, 31841)])),
+                    (M55, cycles(11112, 0, 805).each(&[(Piece, 146002), (Run, 40352)])),
+                    (Hazard3, cycles(36408, 91703, 401).each(&[(Piece, 195217), (Run, 16675)])),
+                ]
+            };
             MaxPool2dI16 = max_pool2d_i16(I16) -> I16;
-            MaxPool2dI8 = max_pool2d_i8(I8) -> I8;
+            MaxPool2dI8 = max_pool2d_i8(I8) -> I8 {
+                cycles: &[
+                    (M0, cycles(20215, 28468, 1075).each(&[(Run, 54526)])),
+                    (Hazard3, cycles(12676, 4615, 234).each(&[(Run, 19164)])),
+                ],
+                small: &[
+                    (M0, cycles(20228, 16807, 2039).each(&[(Run, 60077)])),
+                    (Hazard3, cycles(11269, 3478, 806).each(&[(Run, 23790)])),
+                ]
+            };
         }
         Dsp {
-            MaxPool2dI8Dsp = max_pool2d_i8_dsp(I8) -> I8;
-            MeanPool2dI8DspCompact = mean_pool2d_i8_dsp_compact(I8) -> I8 { arithmetic: Linear };
-            MeanPool2dI8Dsp = mean_pool2d_i8_dsp(I8) -> I8 { arithmetic: Linear };
+            MaxPool2dI8Dsp = max_pool2d_i8_dsp(I8) -> I8 {
+                cycles: &[(M4, cycles(901, 1360, 189).each(&[(Piece, 127298), (Other, 3394)]))],
+                small: &[(M4, cycles(763, 1639, 78).each(&[(Piece, 289740), (Other, 6614)]))]
+            };
+            MeanPool2dI8DspCompact = mean_pool2d_i8_dsp_compact(I8) -> I8 {
+                arithmetic: Linear,
+                cycles: &[(M4, cycles(4330, 6028, 0).each(&[(Run, 71839)]))]
+            };
+            MeanPool2dI8Dsp = mean_pool2d_i8_dsp(I8) -> I8 {
+                arithmetic: Linear,
+                cycles: &[(M4, cycles(0, 0, 477).each(&[(Word, 564), (Line, 185723)]))]
+            };
         }
         Mve {
-            MaxPool2dI8Mve = max_pool2d_i8_mve(I8) -> I8 { cycles: &[(M55, cycles(0, 1000, 200))] };
-            MeanPool2dI8Mve = mean_pool2d_i8_mve(I8) -> I8 { arithmetic: Linear, cycles: &[(M55, cycles(0, 40000, 150))] };
+            MaxPool2dI8Mve = max_pool2d_i8_mve(I8) -> I8 {
+                cycles: &[(M55, cycles(0, 0, 245).each(&[(Window, 15732), (Piece, 132947)]))],
+                small: &[(M55, cycles(0, 0, 2415).each(&[(Tile, 30670), (Piece, 143747)]))]
+            };
+            MeanPool2dI8Mve = mean_pool2d_i8_mve(I8) -> I8 {
+                arithmetic: Linear,
+                cycles: &[(M55, cycles(0, 0, 1190).each(&[(Window, 117648), (Piece, 63114)]))],
+                small: &[(M55, cycles(0, 0, 0).each(&[(LeftProduct, 422), (Window, 137156), (Piece, 160399)]))]
+            };
         }
         Simd {
             AvgPool2dF32Simd = avg_pool2d_f32_simd(F32) -> F32;
@@ -469,9 +766,21 @@ macro_rules! kernel_table {
             CumsumF32 = cumsum_f32(F32) -> F32;
             CumsumI32 = cumsum_i32(I32) -> I32;
             CumsumI64 = cumsum_i64(I64) -> I64;
-            MeanF32 = mean_f32(F32) -> F32 { in_vectors: MeanF32Simd };
+            MeanF32 = mean_f32(F32) -> F32 {
+                in_vectors: MeanF32Simd,
+                cycles: &[
+                    (M4, cycles(3352, 285704, 0)),
+                    (M0, cycles(156040, 535674, 0)),
+                    (M55, cycles(3186, 214254, 0)),
+                    (Hazard3, cycles(76985, 138782, 0)),
+                ]
+            };
             MeanI16 = mean_i16(I16) -> I16 { arithmetic: Reference };
-            MeanI8 = mean_i8(I8) -> I8 { arithmetic: Reference };
+            MeanI8 = mean_i8(I8) -> I8 {
+                arithmetic: Reference,
+                cycles: &[(M0, cycles(22587, 0, 5615).each(&[(Run, 306552)])), (Hazard3, cycles(11684, 0, 468).each(&[(Run, 174827)]))],
+                small: &[(M0, cycles(29774, 0, 6916).each(&[(Run, 518157)])), (Hazard3, cycles(16118, 0, 0).each(&[(Run, 430526)]))]
+            };
             MeanI8Float = mean_i8_float(I8) -> I8 { arithmetic: Floats };
             MeanRowsF32 = mean_rows_f32(F32) -> F32;
             MeanRowsI16 = mean_rows_i16(I16) -> I16 { arithmetic: Reference };
@@ -496,13 +805,25 @@ macro_rules! kernel_table {
             LocalNormalizeF32 = local_normalize_f32(F32) -> F32;
             LogSoftmaxF32 = log_softmax_f32(F32) -> F32;
             LogSoftmaxI8 = log_softmax_i8(I8) -> I8;
-            SoftmaxF32 = softmax_f32(F32) -> F32 { in_vectors: SoftmaxF32Simd };
+            SoftmaxF32 = softmax_f32(F32) -> F32 {
+                in_vectors: SoftmaxF32Simd,
+                cycles: &[
+                    (M4, cycles(0, 109659, 0)),
+                    (M0, cycles(0, 2538276, 0)),
+                    (M55, cycles(0, 113916, 0)),
+                    (Hazard3, cycles(0, 1225931, 0)),
+                ]
+            };
             SoftmaxI16 = softmax_i16(I16) -> I16 { arithmetic: Reference };
-            SoftmaxI8 = softmax_i8(I8) -> I8 { in_helium: SoftmaxI8Mve };
+            SoftmaxI8 = softmax_i8(I8) -> I8 {
+                in_helium: SoftmaxI8Mve,
+                cycles: &[(M0, cycles(0, 103800, 460)), (Hazard3, cycles(0, 55133, 153)), (M4, cycles(0, 34281, 148))],
+                small: &[(M0, cycles(0, 129251, 502)), (Hazard3, cycles(0, 69657, 195)), (M4, cycles(0, 59340, 155))]
+            };
             SoftmaxI8I16 = softmax_i8_i16(I8) -> I16 { in_helium: SoftmaxI8I16Mve };
         }
         Mve {
-            SoftmaxI8Mve = softmax_i8_mve(I8) -> I8;
+            SoftmaxI8Mve = softmax_i8_mve(I8) -> I8 { cycles: &[(M55, cycles(0, 7610, 180))], small: &[(M55, cycles(0, 7754, 187))] };
             SoftmaxI8I16Mve = softmax_i8_i16_mve(I8) -> I16;
         }
         Simd {
@@ -520,7 +841,10 @@ macro_rules! kernel_table {
     }
     Pairs {
         Portable {
-            AddF32 = add_f32(F32, F32) -> F32 { in_vectors: AddF32Simd, in_helium: AddF32Mve };
+            AddF32 = add_f32(F32, F32) -> F32 {
+                in_vectors: AddF32Simd, in_helium: AddF32Mve,
+                cycles: &[(M4, cycles(0, 12179, 329)), (M0, cycles(0, 181792, 398)), (Hazard3, cycles(0, 94643, 281))]
+            };
             AddI16 = add_i16(I16, I16) -> I16 { arithmetic: Reference };
             AddI32 = add_i32(I32, I32) -> I32;
             AddI64 = add_i64(I64, I64) -> I64;
@@ -547,7 +871,10 @@ macro_rules! kernel_table {
             MinI32 = min_i32(I32, I32) -> I32;
             MinI64 = min_i64(I64, I64) -> I64;
             MinI8 = min_i8(I8, I8) -> I8 { in_helium: MinI8Mve };
-            MulF32 = mul_f32(F32, F32) -> F32 { in_vectors: MulF32Simd, in_helium: MulF32Mve };
+            MulF32 = mul_f32(F32, F32) -> F32 {
+                in_vectors: MulF32Simd, in_helium: MulF32Mve,
+                cycles: &[(M4, cycles(0, 12342, 323)), (M0, cycles(0, 190445, 399)), (Hazard3, cycles(0, 65676, 292))]
+            };
             MulI16 = mul_i16(I16, I16) -> I16 { arithmetic: Reference };
             MulI32 = mul_i32(I32, I32) -> I32;
             MulI64 = mul_i64(I64, I64) -> I64;
@@ -570,15 +897,19 @@ macro_rules! kernel_table {
             SubI8 = sub_i8(I8, I8) -> I8 { arithmetic: Reference };
         }
         V6m {
-            AddI8V6m = add_i8_v6m(I8, I8) -> I8 { arithmetic: Linear, cycles: &[(M0, cycles(0, 28400, 100)), (M4, cycles(0, 7900, 100))] };
+            AddI8V6m = add_i8_v6m(I8, I8) -> I8 {
+                arithmetic: Linear,
+                cycles: &[(M0, cycles(0, 28365, 140)), (M4, cycles(0, 7900, 100))],
+                small: &[(M0, cycles(0, 32000, 74))]
+            };
         }
         Dsp {
-            AddI8DspCompact = add_i8_dsp_compact(I8, I8) -> I8 { arithmetic: Linear };
-            AddI8Dsp = add_i8_dsp(I8, I8) -> I8 { arithmetic: Linear, cycles: &[(M4, cycles(0, 5800, 100))] };
+            AddI8DspCompact = add_i8_dsp_compact(I8, I8) -> I8 { arithmetic: Linear, cycles: &[(M4, cycles(0, 15000, 68))] };
+            AddI8Dsp = add_i8_dsp(I8, I8) -> I8 { arithmetic: Linear, cycles: &[(M4, cycles(0, 5812, 98))] };
         }
         Mve {
             AddF32Mve = add_f32_mve(F32, F32) -> F32;
-            AddI8Mve = add_i8_mve(I8, I8) -> I8 { arithmetic: Linear, cycles: &[(M55, cycles(0, 4000, 60))] };
+            AddI8Mve = add_i8_mve(I8, I8) -> I8 { arithmetic: Linear, cycles: &[(M55, cycles(0, 3954, 102))] };
             MaxI8Mve = max_i8_mve(I8, I8) -> I8;
             MinI8Mve = min_i8_mve(I8, I8) -> I8;
             MulF32Mve = mul_f32_mve(F32, F32) -> F32;
@@ -586,7 +917,11 @@ macro_rules! kernel_table {
             SubF32Mve = sub_f32_mve(F32, F32) -> F32;
         }
         Rv32 {
-            AddI8Rv32 = add_i8_rv32(I8, I8) -> I8 { arithmetic: Linear, cycles: &[(Hazard3, cycles(0, 15078, 0))] };
+            AddI8Rv32 = add_i8_rv32(I8, I8) -> I8 {
+                arithmetic: Linear,
+                cycles: &[(Hazard3, cycles(0, 15027, 122))],
+                small: &[(Hazard3, cycles(0, 23750, 52))]
+            };
         }
         Simd {
             AddF32Simd = add_f32_simd(F32, F32) -> F32;
@@ -616,9 +951,21 @@ macro_rules! kernel_table {
             LeakyReluF32 = leaky_relu_f32(F32) -> F32;
             LeakyReluI16 = leaky_relu_i16(I16) -> I16 { arithmetic: Reference };
             LogF32 = log_f32(F32) -> F32;
-            LogisticF32 = logistic_f32(F32) -> F32 { in_vectors: LogisticF32Simd };
+            LogisticF32 = logistic_f32(F32) -> F32 {
+                in_vectors: LogisticF32Simd,
+                cycles: &[
+                    (M4, cycles(0, 133753, 0)),
+                    (M0, cycles(0, 3767333, 0)),
+                    (M55, cycles(0, 129306, 0)),
+                    (Hazard3, cycles(0, 1615420, 0)),
+                ]
+            };
             LogisticI16 = logistic_i16(I16) -> I16;
-            Lookup8 = lookup_8(Byte) -> Byte { arithmetic: Table, in_helium: Lookup8Mve };
+            Lookup8 = lookup_8(Byte) -> Byte {
+                arithmetic: Table, in_helium: Lookup8Mve,
+                cycles: &[(M4, cycles(0, 5412, 128)), (M0, cycles(0, 8528, 0)), (Hazard3, cycles(0, 10009, 17))],
+                small: &[(M4, cycles(0, 8522, 411)), (M0, cycles(0, 10998, 43))]
+            };
             NegF32 = neg_f32(F32) -> F32;
             RoundF32 = round_f32(F32) -> F32;
             RsqrtF32 = rsqrt_f32(F32) -> F32 { in_vectors: RsqrtF32Simd };
@@ -627,11 +974,13 @@ macro_rules! kernel_table {
             SoftplusF32 = softplus_f32(F32) -> F32;
             SqrtF32 = sqrt_f32(F32) -> F32 { in_vectors: SqrtF32Simd };
             SquareF32 = square_f32(F32) -> F32;
-            TanhF32 = tanh_f32(F32) -> F32;
+            TanhF32 = tanh_f32(F32) -> F32 {
+                cycles: &[(M4, cycles(0, 152000, 0)), (M0, cycles(0, 5462000, 0)), (M55, cycles(0, 153000, 0)), (Hazard3, cycles(0, 2347000, 0))]
+            };
             TanhI16 = tanh_i16(I16) -> I16;
         }
         Mve {
-            Lookup8Mve = lookup_8_mve(Byte) -> Byte { arithmetic: Table };
+            Lookup8Mve = lookup_8_mve(Byte) -> Byte { arithmetic: Table, cycles: &[(M55, cycles(0, 767, 59))] };
         }
         Simd {
             ExpF32SimdReproducible = exp_f32_simd_reproducible(F32) -> F32;
@@ -695,32 +1044,61 @@ macro_rules! kernel_table {
             Cast = cast(Any) -> Any;
             CastToBool = cast_to_bool(Any) -> Bool;
             DequantizeI16F32 = dequantize_i16_f32(I16) -> F32;
-            DequantizeI8F32 = dequantize_i8_f32(I8) -> F32;
+            DequantizeI8F32 = dequantize_i8_f32(I8) -> F32 {
+                cycles: &[(M4, cycles(0, 8302, 31)), (M0, cycles(0, 263299, 70)), (M55, cycles(0, 1718, 68)), (Hazard3, cycles(0, 113106, 23))],
+                small: &[(M4, cycles(0, 13000, 31)), (M0, cycles(0, 266925, 82)), (Hazard3, cycles(0, 113035, 57))]
+            };
             DequantizeU8F32 = dequantize_u8_f32(U8) -> F32;
-            QuantizeF32I8Dynamic = quantize_f32_i8_dynamic(F32, F32) -> I8;
+            QuantizeF32I8Dynamic = quantize_f32_i8_dynamic(F32, F32) -> I8 {
+                cycles: &[
+                    (M4, cycles(0, 50501, 111)),
+                    (M0, cycles(0, 634580, 565)),
+                    (M55, cycles(0, 11792, 150)),
+                    (Hazard3, cycles(0, 289504, 247)),
+                ]
+            };
             DynamicScaleF32Asymmetric = dynamic_scale_f32_asymmetric(F32) -> F32;
-            DynamicScaleF32Symmetric = dynamic_scale_f32_symmetric(F32) -> F32;
+            DynamicScaleF32Symmetric = dynamic_scale_f32_symmetric(F32) -> F32 {
+                cycles: &[
+                    (M4, cycles(0, 0, 113).each(&[(Tap, 11752)])),
+                    (M0, cycles(0, 0, 700).each(&[(Tap, 95494)])),
+                    (M55, cycles(0, 0, 100).each(&[(Tap, 11252)])),
+                    (Hazard3, cycles(0, 0, 315).each(&[(Tap, 58938)])),
+                ]
+            };
             QuantizeF32I16 = quantize_f32_i16(F32) -> I16;
             QuantizeF32I16Even = quantize_f32_i16_even(F32) -> I16;
             QuantizeF32I16EvenInverse = quantize_f32_i16_even_inverse(F32) -> I16;
-            QuantizeF32I8 = quantize_f32_i8(F32) -> I8;
+            QuantizeF32I8 = quantize_f32_i8(F32) -> I8 { cycles: &[(M0, cycles(0, 633706, 0)), (Hazard3, cycles(0, 290647, 0))] };
             QuantizeF32I8Even = quantize_f32_i8_even(F32) -> I8;
             QuantizeF32I8EvenInverse = quantize_f32_i8_even_inverse(F32) -> I8;
             QuantizeF32I8EvenSum = quantize_f32_i8_even_sum(F32) -> I8;
             QuantizeF32U8 = quantize_f32_u8(F32) -> U8;
             RequantizeI16 = requantize_i16(I16) -> I16 { arithmetic: Reference };
             RequantizeI16I32 = requantize_i16_i32(I16) -> I32 { arithmetic: Reference };
-            RequantizeI16I8 = requantize_i16_i8(I16) -> I8 { arithmetic: Reference };
+            RequantizeI16I8 = requantize_i16_i8(I16) -> I8 {
+                arithmetic: Reference,
+                cycles: &[(M4, cycles(0, 15000, 34)), (M0, cycles(0, 66000, 78)), (M55, cycles(0, 15000, 42)), (Hazard3, cycles(0, 26000, 48))],
+                small: &[(M4, cycles(0, 19000, 39)), (M55, cycles(0, 13000, 41))]
+            };
             RequantizeI32I16 = requantize_i32_i16(I32) -> I16 { arithmetic: Reference };
             RequantizeI32I8 = requantize_i32_i8(I32) -> I8 { arithmetic: Reference };
             RequantizeI8I16 = requantize_i8_i16(I8) -> I16 { arithmetic: Reference };
             RequantizeI8I32 = requantize_i8_i32(I8) -> I32 { arithmetic: Reference };
         }
         Dsp {
-            QuantizeF32I8Dsp = quantize_f32_i8_dsp(F32) -> I8 { arithmetic: Linear };
+            QuantizeF32I8Dsp = quantize_f32_i8_dsp(F32) -> I8 {
+                arithmetic: Linear,
+                cycles: &[(M4, cycles(0, 10163, 45))],
+                small: &[(M4, cycles(0, 9905, 159))]
+            };
         }
         Mve {
-            QuantizeF32I8Mve = quantize_f32_i8_mve(F32) -> I8 { arithmetic: Linear, cycles: &[(M55, cycles(0, 3374, 52))] };
+            QuantizeF32I8Mve = quantize_f32_i8_mve(F32) -> I8 {
+                arithmetic: Linear,
+                cycles: &[(M55, cycles(0, 3326, 0))],
+                small: &[(M55, cycles(0, 3375, 49))]
+            };
         }
     }
     Movement {

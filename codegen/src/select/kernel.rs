@@ -4,11 +4,12 @@
 //! exactly the results of the node, with the proof where there is something to prove, and with predicted cycles. The cheapest candidate is chosen. The portable
 //! kernel is always one. The schedule asks a [`Choice`] for its workspace before there are addresses. `select` writes its calls when there are.
 
+pub use super::counted::work;
 use super::layer::{Fits, Gains, Layer, Proof};
 use super::packed::packing;
-use super::portable::{self, Portable};
+use super::portable;
 use super::{banded, processors, spectrum, winograd, Packing, Selected, Selector};
-use crate::ir::{Graph, Layout, Node, NodeId, Op};
+use crate::ir::{Graph, Layout, Node, NodeId};
 use crate::requant::Form;
 use crate::{Optimize, Options};
 use kiln_kernel_table::{Core, KernelId, Work};
@@ -84,6 +85,8 @@ pub struct Choice {
     pub(super) kernel: Rc<dyn Kernel>,
     /// Predicted cycles of the whole node; the largest number where nothing is known.
     pub cycles: u64,
+    /// What it does, counted.
+    pub work: Work,
     /// Bytes of its workspace.
     pub workspace: usize,
     /// Images that it computes one after the other.
@@ -99,7 +102,8 @@ pub struct Choice {
 impl Choice {
     /// A kernel without a workspace, for one image.
     pub(super) fn new(kernel: Rc<dyn Kernel>, cycles: u64) -> Choice {
-        Choice { kernel, cycles, workspace: 0, images: 1, apart: false, rows_at_once: 1, form: None }
+        let work = Work::default();
+        Choice { kernel, cycles, work, workspace: 0, images: 1, apart: false, rows_at_once: 1, form: None }
     }
 
     /// What written schedules call the kernel.
@@ -214,7 +218,7 @@ fn choose(asked: &Asked<'_>) -> Choice {
         }
         best = found.filter(|found| best.is_none() || found.cycles < below).or(best);
     }
-    let portable = Choice::new(Rc::new(Portable), portable::cycles(asked, core));
+    let portable = portable::choice(asked, core);
     match best {
         Some(best) => cheaper(portable, best),
         None => portable,
@@ -230,7 +234,7 @@ fn offers(asked: &Asked<'_>) -> Vec<Choice> {
     }
     // Portable kernels of convolutions know no planar images.
     if asked.node.op.layout() == Layout::default() {
-        all.push(Choice::new(Rc::new(Portable), portable::cycles(asked, core)));
+        all.push(portable::choice(asked, core));
     }
     all.sort_by_key(|choice| choice.cycles);
     let mut names = BTreeSet::new();
@@ -296,30 +300,6 @@ impl<'g> Asked<'g> {
         others
     }
 
-    /// Products of a kernel that computes pixels in tiles: what is left of a call counts as a whole tile, up to `padded` pixels. In a pipeline rows come alone.
-    pub(super) fn in_tiles(
-        &self,
-        products: usize,
-        (rows, pixels): (usize, usize),
-        padded: impl Fn(usize) -> usize,
-    ) -> usize {
-        let together = if self.whole { rows * pixels } else { pixels };
-        (products / together.max(1)).saturating_mul(padded(together))
-    }
-
-    /// The same, but for `optimize = "size"`: there, another kernel for a few pixels would be more code.
-    pub(super) fn in_tiles_for_speed(
-        &self,
-        products: usize,
-        pixels: (usize, usize),
-        padded: impl Fn(usize) -> usize,
-    ) -> usize {
-        match self.options.optimize {
-            Optimize::Size => products,
-            _ => self.in_tiles(products, pixels, padded),
-        }
-    }
-
     /// The node as a layer of int8 with known weights.
     pub(super) fn layer(&self) -> Option<Rc<Layer>> {
         self.fits.borrow_mut().layer(self.id, || Layer::of(self.graph, self.node))
@@ -333,25 +313,11 @@ impl<'g> Asked<'g> {
     }
 }
 
-/// Cycles of a kernel that computes a node with so many products, on a core; `None` where the table has none.
-pub(super) fn cycles(asked: &Asked<'_>, kernel: KernelId, core: Core, products: usize) -> Option<u64> {
-    kernel.cycles(core).map(|cycles| cycles.of(work(asked.graph, asked.node, products)))
-}
-
-/// What a kernel computes for a node.
-pub fn work(graph: &Graph, node: &Node, products: usize) -> Work {
-    let results = graph.ty(node.result).shape.numel();
-    let has_filters = matches!(node.op, Op::Conv2d { .. } | Op::Dense { .. });
-    let filters = node.operands.get(1).filter(|_| has_filters);
-    let filters = filters.and_then(|&weights| graph.ty(weights).shape.dims().first().copied());
-    let Some(filters) = filters.filter(|&filters| filters > 0) else {
-        return Work { products, results, ..Work::default() };
+/// Cycles of a kernel that does so much, on a core; `None` where the table has none.
+pub(super) fn cycles(options: &Options, kernel: KernelId, core: Core, work: &Work) -> Option<u64> {
+    let cycles = match options.optimize {
+        Optimize::Size => kernel.cycles_if_small(core),
+        Optimize::Speed | Optimize::Memory => kernel.cycles(core),
     };
-    let macs = usize::try_from(kiln_ir::macs(graph, node)).unwrap_or(usize::MAX);
-    let lines = match &node.op {
-        Op::Conv2d { groups, window, .. } if *groups == 1 => results / filters * window.size[0],
-        Op::Conv2d { .. } => filters * crate::schedule::rows(&graph.ty(node.result).shape),
-        _ => results / filters,
-    };
-    Work { products, results, taps: macs / filters, lines }
+    cycles.map(|cycles| cycles.of(work))
 }

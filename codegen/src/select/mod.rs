@@ -20,6 +20,7 @@ mod camera;
 mod choose;
 mod computed;
 mod conv;
+mod counted;
 mod custom;
 mod dynamic;
 mod element;
@@ -56,7 +57,7 @@ use crate::plan::Plan;
 use crate::schedule::{self, Feed, Place, Role, Schedule, Step, StepKind};
 use crate::{Events, Float, Options};
 use kiln_ir::error::{Error, Problem};
-use kiln_kernel_table::{Isa, KernelId};
+use kiln_kernel_table::{Isa, KernelId, Work};
 use movement::{Moves, Source};
 use processors::dsp::special;
 use std::rc::Rc;
@@ -165,6 +166,29 @@ struct Selector<'a> {
 }
 
 impl<'a> Selector<'a> {
+    /// What a kernel does in all calls of a step.
+    fn work(&self, step: &Step, choice: &Choice) -> Work {
+        let work = choice.work;
+        match step.beat.again {
+            _ if !self.in_loop => work,
+            Some(again) => work.part(step.computed(), step.rows, again.times),
+            None => work.part(1, 1, step.rows.div_ceil(step.beat.band.max(1))),
+        }
+    }
+
+    /// Predicted cycles of a step, whose calls begin with that one: those of the kernel that is called, which may be another form of the one that was chosen.
+    fn predicted(&self, first: usize, choice: &Choice, work: &Work) -> Option<u64> {
+        let calls = self.program.calls.get(first..).unwrap_or(&[]);
+        let called = calls.first().and_then(Call::kernel);
+        let called = called.filter(|&kernel| calls.iter().all(|call| call.kernel() == Some(kernel)));
+        let core = self.options.target().core();
+        let cycles = called.and_then(|kernel| kernel::cycles(self.options, kernel, core, work));
+        match cycles.filter(|_| *work != Work::default()) {
+            Some(cycles) => Some(cycles),
+            None => Some(choice.cycles).filter(|&cycles| cycles < u64::MAX),
+        }
+    }
+
     fn step(&mut self, index: usize, step: &Step) -> Selected {
         self.begin(index, step);
         match step.kind {
@@ -173,14 +197,17 @@ impl<'a> Selector<'a> {
                 self.comment = describe(self.graph, node);
                 self.label = format!("{} {:?}", node.op.name(), self.graph.value(node.result).label());
                 let choice = self.kernels.of(self.graph, id, self.options, !self.in_loop);
-                let cycles = Some(choice.cycles).filter(|&cycles| cycles < u64::MAX);
+                let first = self.program.calls.len();
+                let selected = self.node(node, &choice);
+                let work = self.work(step, &choice);
                 self.program.chosen.push(Chosen {
                     step: index,
                     name: choice.name(),
-                    cycles,
+                    cycles: self.predicted(first, &choice, &work),
+                    work,
                     form: choice.form,
                 });
-                self.node(node, &choice)
+                selected
             }
             StepKind::Absorb { node, sums } => {
                 let node = self.graph.node(node);

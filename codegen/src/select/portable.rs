@@ -1,11 +1,12 @@
 //! Portable kernels as a choice, and what they take, as far as other kernels compete with them.
 
-use super::kernel::{self, Asked};
+use super::kernel::{self, Asked, Choice};
 use super::{Selected, Selector, Shape};
 use crate::ir::{DType, Node, Op};
-use kiln_kernel_table::{Core, KernelId};
+use kiln_kernel_table::{Core, KernelId, Work};
 use std::any::Any;
 use std::borrow::Cow;
+use std::rc::Rc;
 
 /// What written schedules call them.
 pub(super) const NAME: &str = "portable";
@@ -28,8 +29,15 @@ impl kernel::Kernel for Portable {
     }
 }
 
+/// The portable kernels of a node as a choice.
+pub(super) fn choice(asked: &Asked<'_>, core: Core) -> Choice {
+    let products = usize::try_from(kiln_ir::macs(asked.graph, asked.node)).unwrap_or(usize::MAX);
+    let work = kernel::work(asked.graph, asked.node, products);
+    Choice { work, ..Choice::new(Rc::new(Portable), cycles(asked, core, &work)) }
+}
+
 /// Predicted cycles of the portable kernel of a node; the largest number where nothing is known.
-pub(super) fn cycles(asked: &Asked<'_>, core: Core) -> u64 {
+fn cycles(asked: &Asked<'_>, core: Core, work: &Work) -> u64 {
     let (graph, node) = (asked.graph, asked.node);
     let types = node.operands.iter().take(2).chain([&node.result]).map(|&id| graph.ty(id).dtype);
     if types.clone().count() != 3 || types.into_iter().any(|dtype| dtype != DType::I8) {
@@ -43,6 +51,5 @@ pub(super) fn cycles(asked: &Asked<'_>, core: Core) -> u64 {
         (Op::Dense { .. }, _) => KernelId::DenseI8,
         _ => return u64::MAX,
     };
-    let products = kiln_ir::macs(graph, node) as usize;
-    kernel::cycles(asked, kernel, core, products).unwrap_or(u64::MAX)
+    kernel::cycles(asked.options, kernel, core, work).unwrap_or(u64::MAX)
 }

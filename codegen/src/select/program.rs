@@ -4,7 +4,7 @@ use super::{Camera, Element, Fed};
 use crate::ir::{Data, Type};
 use crate::requant::Form;
 use crate::schedule::{Beat, Feed};
-use kiln_kernel_table::KernelId;
+use kiln_kernel_table::{KernelId, Work};
 use std::borrow::Cow;
 
 /// A compiled model, ready to be written as Rust.
@@ -51,6 +51,8 @@ pub struct Chosen {
     pub name: Cow<'static, str>,
     /// Predicted cycles for a whole input; `None` where nothing is known of the kernel.
     pub cycles: Option<u64>,
+    /// What it does, counted.
+    pub work: Work,
     /// The cheap form of requantisation, of kernels that have this kind.
     pub form: Option<Form>,
 }

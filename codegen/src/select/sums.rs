@@ -32,9 +32,15 @@ pub(super) fn fit(asked: &Asked<'_>, products: Products) -> Option<AddAffine> {
     }
 }
 
-/// As [`fit`], with 32-bit products, and the cycles of a kernel for it; `None` where these are not below a bound, too.
-pub(super) fn fit_below(asked: &Asked<'_>, id: KernelId, core: Core, below: u64) -> Option<(AddAffine, u64)> {
-    let cycles = kernel::cycles(asked, id, core, 0).filter(|&cycles| cycles < below)?;
+/// As [`fit`], with 32-bit products, and the cycles of a kernel that does so much; `None` where these are not below a bound, too.
+pub(super) fn fit_below(
+    asked: &Asked<'_>,
+    id: KernelId,
+    core: Core,
+    work: &Work,
+    below: u64,
+) -> Option<(AddAffine, u64)> {
+    let cycles = kernel::cycles(asked.options, id, core, work).filter(|&cycles| cycles < below)?;
     Some((fit(asked, Products::Low)?, cycles))
 }
 

@@ -31,7 +31,7 @@ fn layer(graph: &Graph, node: &Node, target: Target, runs: impl Fn(Isa) -> bool)
     let cycles =
         kernels.filter(|kernel| runs(kernel.isa())).filter_map(|kernel| kernel.cycles(target.core()));
     let work = kiln_codegen::select::work(graph, node, products as usize);
-    let predicted = cycles.map(|cycles| cycles.of(work)).min();
+    let predicted = cycles.map(|cycles| cycles.of(&work)).min();
     // Of hosts it says nothing about plain Rust, which takes two cycles for a product.
     predicted.unwrap_or(2 * products)
 }

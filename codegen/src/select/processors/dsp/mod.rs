@@ -2,6 +2,7 @@
 
 mod compact;
 mod conv;
+mod counted;
 mod depthwise;
 mod pack;
 mod planar;
@@ -66,6 +67,8 @@ impl Processor for Dsp {
             Op::Add { .. } | Op::Sub { .. } => {
                 sums::fit(asked, Products::Upper).map(Kernel::Add).into_iter().collect()
             }
+            // Where there are vectors, pools are computed in those.
+            Op::MaxPool2d { .. } | Op::AvgPool2d { .. } | Op::Mean { .. } if core == Core::M55 => Vec::new(),
             Op::MaxPool2d { .. } => {
                 means::window(asked).filter(is_small).map(Kernel::MaxPool).into_iter().collect()
             }
@@ -159,9 +162,10 @@ fn choice(kernel: Kernel, asked: &Asked<'_>, core: Core) -> Choice {
         | Kernel::Temporal(shape, ..) => (0, shape.images),
         _ => (0, 1),
     };
-    let (cycles, form) = (kernel.cycles(asked, core), kernel.form());
+    let (work, form) = (kernel.work(asked), kernel.form());
+    let cycles = kernel.cycles(asked, core, &work);
     let rows_at_once = if matches!(kernel, Kernel::Winograd(..)) { 2 } else { 1 };
-    Choice { workspace, images, rows_at_once, form, ..Choice::new(Rc::new(kernel), cycles) }
+    Choice { workspace, images, rows_at_once, form, work, ..Choice::new(Rc::new(kernel), cycles) }
 }
 
 impl Kernel {
@@ -200,40 +204,16 @@ impl Kernel {
         }
     }
 
-    /// Predicted cycles. Kernels of `optimize = "size"` count as the ones that they stand for; so do those that need no cheap form.
-    fn cycles(&self, asked: &Asked<'_>, core: Core) -> u64 {
-        let products = |filters: usize, at_once: usize| {
-            let all = kiln_ir::macs(asked.graph, asked.node) as usize;
-            (all / filters.max(1)).saturating_mul(filters.next_multiple_of(at_once))
+    /// Predicted cycles of so much work, which kernels that need no cheap form have in common with the others.
+    fn cycles(&self, asked: &Asked<'_>, core: Core, work: &Work) -> u64 {
+        let small = asked.options.optimize == Optimize::Size;
+        let id = match self.id() {
+            KernelId::Conv2dI8Dsp if small => KernelId::Conv2dI8DspCompact,
+            KernelId::Depthwise2dI8Dsp if small => KernelId::Depthwise2dI8DspCompact,
+            KernelId::DenseI8Dsp if small => KernelId::DenseI8DspCompact,
+            id => id,
         };
-        let filters = asked.graph.ty(asked.node.result).shape.last();
-        let products = match self {
-            Kernel::Tiled(shape, ..) => {
-                let products = products(shape.out_c, 4);
-                asked.in_tiles_for_speed(products, (shape.out_h, shape.out_w), |n| n.next_multiple_of(2))
-            }
-            Kernel::Winograd(shape, _) => winograd::products(shape, conv::TILES, conv::TRANSFORMATION),
-            Kernel::Column(_, Tiling::Dots, _) | Kernel::Dense(Tiling::Dots, _) => products(filters, 1),
-            Kernel::Column(..) | Kernel::Dense(..) => products(filters, 4),
-            // Short rows are computed in registers; a stride other than 1 takes more.
-            Kernel::DepthwisePlanar(shape, _) => {
-                let all = products(shape.out_c, 1);
-                match shape.stride_w {
-                    1 if depthwise::width_in_registers(shape) > 0 => {
-                        let work = kernel::work(asked.graph, asked.node, all / 17 * 16);
-                        let cycles =
-                            self.id().cycles(core).map(|cycles| cycles.of(Work { lines: 0, ..work }));
-                        return cycles.unwrap_or(u64::MAX);
-                    }
-                    1 => all,
-                    _ => all.saturating_mul(9) / 8,
-                }
-            }
-            Kernel::Depthwise(shape, _) | Kernel::Temporal(shape, ..) => products(shape.out_c, 4),
-            Kernel::DenseWide(_) => products(filters, 1),
-            Kernel::Add(_) | Kernel::MaxPool(_) | Kernel::Means(_) | Kernel::Quantize(_) => 0,
-        };
-        kernel::cycles(asked, self.id(), core, products).unwrap_or(u64::MAX)
+        kernel::cycles(asked.options, id, core, work).unwrap_or(u64::MAX)
     }
 }
 

@@ -7,7 +7,6 @@ use crate::select::kernel::Asked;
 use crate::select::shape::Shape as Sizes;
 use crate::select::*;
 use crate::Optimize;
-use kiln_kernel_table::{Core, Work};
 
 /// How the image is gone through.
 #[derive(Clone, Copy, Debug)]
@@ -68,15 +67,8 @@ impl Way {
         }
     }
 
-    /// Predicted cycles. Tiles of eight pixels, lines that are copied, and what a line costs besides: measured on an image of 25 × 5 pixels.
-    pub(super) fn cycles(&self, shape: &Sizes) -> u64 {
-        let lines = if self.columns { shape.out_w } else { shape.out_h } * shape.images;
-        let line = self.results() * (20 + 3 * self.copied(shape)) / 8 + 34;
-        2 * lines as u64 * line as u64 * shape.out_c as u64 + 2000
-    }
-
     /// Lines that are copied for each line of the result. The kernel that goes by columns keeps those that neighbours share, where all taps are in one vector.
-    fn copied(&self, shape: &Sizes) -> usize {
+    pub(super) fn copied(&self, shape: &Sizes) -> usize {
         let keeps = self.columns && self.vectors() == 1 && shape.dilation_w == 1;
         if keeps {
             self.lines.min(shape.stride_w)
@@ -93,7 +85,7 @@ impl Way {
         self.lines * self.stride
     }
 
-    fn vectors(&self) -> usize {
+    pub(super) fn vectors(&self) -> usize {
         self.taps().div_ceil(LANES)
     }
 
@@ -106,7 +98,7 @@ impl Way {
     }
 
     /// Pixels whose taps are in one vector.
-    fn together(&self) -> usize {
+    pub(super) fn together(&self) -> usize {
         match self.vectors() {
             1 => (1 + (LANES - self.taps()) / self.step()).min(3),
             _ => 1,
@@ -119,7 +111,7 @@ impl Way {
     }
 
     /// Elements of a channel's results.
-    fn results(&self) -> usize {
+    pub(super) fn results(&self) -> usize {
         self.pixels.next_multiple_of(4)
     }
 
@@ -140,20 +132,6 @@ impl Way {
 
 /// Taps for which the kernel of sixteen channels has room.
 const MOST_TAPS: usize = 64;
-
-/// Predicted cycles of the kernel of sixteen channels, and a third more: it executes more instructions than the others in as many cycles. It looks for the taps of a row once, and for those of each pixel that reads padding.
-pub(super) fn cycles_by_channels(shape: &Sizes, core: Core) -> u64 {
-    let taps = shape.k_h * shape.k_w;
-    let results = shape.images * shape.out_h * shape.out_w * shape.in_c.next_multiple_of(LANES);
-    let above = shape.pad_top.div_ceil(shape.stride_h.max(1)).min(shape.out_h);
-    let before = shape.pad_left.div_ceil(shape.stride_w.max(1)).min(shape.out_w);
-    // As many rows and columns of pixels on the other side.
-    let (h, w) = (shape.out_h.saturating_sub(2 * above), shape.out_w.saturating_sub(2 * before));
-    let looks = shape.images * (shape.out_h * shape.out_w - h * w + h);
-    let work = Work { products: results * taps, results, ..Work::default() };
-    let kernel = KernelId::Depthwise2dI8MveChannels.cycles(core);
-    kernel.map_or(u64::MAX, |cycles| 4 * (cycles.of(work) + (looks * (20 * taps + 60)) as u64) / 3)
-}
 
 /// Whether a convolution can be computed sixteen channels at a time.
 pub(super) fn by_channels(shape: &Sizes) -> bool {

@@ -46,6 +46,11 @@ impl Fitted {
         exact.then_some(Fitted { layer, saturated: saturated(asked), cheap: None, left: false })
     }
 
+    /// Whether its form is the cheap one.
+    pub(super) fn is_cheap(&self) -> bool {
+        self.cheap.is_some()
+    }
+
     /// `CLAMPED` and `LEFT` of kernels for results of 16 bits.
     pub(super) fn wide_generics(&self) -> Vec<Generic> {
         vec![Generic::Flag(self.is_clamped()), Generic::Flag(self.left)]

@@ -10,7 +10,7 @@ use crate::select::conv::Images;
 use crate::select::kernel::{self, Asked};
 use crate::select::shape::Shape as Sizes;
 use crate::select::*;
-use kiln_kernel_table::Core;
+use kiln_kernel_table::Work;
 
 /// Filters, channels and taps of a vector.
 const LANES: usize = 8;
@@ -128,14 +128,13 @@ impl Wide {
         }
     }
 
-    /// Predicted cycles. Taps and filters count as the whole vectors that they are in.
-    pub(super) fn cycles(&self, asked: &Asked<'_>, core: Core) -> u64 {
+    /// What it does, counted. Taps and filters count as the whole vectors that they are in.
+    pub(super) fn work(&self, asked: &Asked<'_>) -> Work {
         let results = asked.graph.ty(asked.node.result).shape.numel();
         let (filters, taps) = (self.ends.len(), self.taps());
         let taps = if matches!(self.way, Way::Channels(_)) { taps } else { taps.next_multiple_of(LANES) };
         let filters_at_once = results / filters.max(1) * filters.next_multiple_of(LANES);
-        let products = filters_at_once.saturating_mul(taps);
-        kernel::cycles(asked, self.id(), core, products).unwrap_or(u64::MAX)
+        kernel::work(asked.graph, asked.node, filters_at_once.saturating_mul(taps))
     }
 
     fn taps(&self) -> usize {

@@ -2,6 +2,7 @@
 //!
 //! They need a cheap requantisation that is exact for every channel of a layer. A layer that has not gets the portable kernel.
 
+mod counted;
 mod pack;
 
 use crate::ir::Layout;
@@ -12,7 +13,7 @@ use crate::select::layer::Layer;
 use crate::select::shape::Shape;
 use crate::select::*;
 use crate::Optimize;
-use kiln_kernel_table::Core;
+use kiln_kernel_table::{Core, Work};
 use std::any::Any;
 use std::borrow::Cow;
 
@@ -77,29 +78,33 @@ struct Proven {
 impl Processor for Rv32 {
     fn candidates(&self, asked: &Asked<'_>, core: Core, below: u64) -> Vec<Choice> {
         if matches!(asked.node.op, Op::Add { .. } | Op::Sub { .. }) {
-            let sum = sums::fit_below(asked, KernelId::AddI8Rv32, core, below);
-            let choice = |(by, cycles)| Choice::new(Rc::new(Sum(by)), cycles);
+            let work = kernel::work(asked.graph, asked.node, 0);
+            let sum = sums::fit_below(asked, KernelId::AddI8Rv32, core, &work, below);
+            let choice = |(by, cycles)| Choice { work, ..Choice::new(Rc::new(Sum(by)), cycles) };
             return sum.map(choice).into_iter().collect();
         }
         if let Some(layer) = wide(asked) {
             let id = KernelId::DenseI8I16Rv32Singles;
             let products = kiln_ir::macs(asked.graph, asked.node) as usize;
-            let cycles = kernel::cycles(asked, id, core, products).filter(|&cycles| cycles < below);
-            return cycles.map(|cycles| Choice::new(Rc::new(Wide(layer)), cycles)).into_iter().collect();
+            let work = kernel::work(asked.graph, asked.node, products);
+            let cycles = kernel::cycles(asked.options, id, core, &work).filter(|&cycles| cycles < below);
+            let choice = |cycles| Choice { work, ..Choice::new(Rc::new(Wide(layer)), cycles) };
+            return cycles.map(choice).into_iter().collect();
         }
         if !matches!(asked.node.op, Op::Conv2d { .. } | Op::Dense { .. }) || asked.packing.is_some() {
             return Vec::new();
         }
+        let Some(layer) = asked.layer() else { return Vec::new() };
         let cost = |way: Way| {
-            let (id, products) = way.work(asked);
-            kernel::cycles(asked, id, core, products).filter(|&cycles| cycles < below)
+            let work = way.work(asked, &layer);
+            let cycles = kernel::cycles(asked.options, way.id(), core, &work)?;
+            (cycles < below).then_some((way, work, cycles))
         };
-        let ways: Vec<(Way, u64)> =
-            ways(asked).into_iter().filter_map(|way| Some((way, cost(way)?))).collect();
+        let ways: Vec<(Way, Work, u64)> = ways(asked, &layer).into_iter().filter_map(cost).collect();
         // The proof comes last: it takes a while.
         let proven = (!ways.is_empty()).then(|| Proven::of(asked)).flatten();
-        let choice = |(way, cycles): (Way, u64)| {
-            let kernel = Kernel { way, id: way.work(asked).0, proven: proven.clone()? };
+        let choice = |(way, work, cycles): (Way, Work, u64)| {
+            let kernel = Kernel { way, id: way.id(), proven: proven.clone()? };
             // Its assembly has no registers for constants of a channel's own.
             if matches!(way, Way::Rolling(_)) && kernel.proven.form.shifts.is_none() {
                 return None;
@@ -107,9 +112,17 @@ impl Processor for Rv32 {
             let images = way.shape().map_or(1, |shape| shape.images);
             let workspace = way.workspace(&kernel.proven.layer);
             let rows_at_once = if matches!(way, Way::Winograd(_)) { 2 } else { 1 };
-            Some(Choice { workspace, images, rows_at_once, ..Choice::new(Rc::new(kernel), cycles) })
+            let work = if kernel.proven.form.shifts.is_none() { counted::corrected(work) } else { work };
+            Some(Choice { workspace, images, rows_at_once, work, ..Choice::new(Rc::new(kernel), cycles) })
         };
         ways.into_iter().filter_map(choice).collect()
+    }
+
+    fn decides(&self, asked: &Asked<'_>) -> bool {
+        let is_layer = matches!(asked.node.op, Op::Conv2d { .. } | Op::Dense { .. });
+        // A single filter is no tile: the kernel of single rows is as much code as the portable one.
+        let tiles = asked.graph.ty(asked.node.result).shape.last() > 1;
+        is_layer && tiles && asked.options.optimize == Optimize::Size
     }
 }
 
@@ -122,12 +135,11 @@ fn wide(asked: &Asked<'_>) -> Option<Rc<Layer>> {
 }
 
 /// In what ways there are kernels for a layer, if its requantisation has a cheap exact form.
-fn ways(asked: &Asked<'_>) -> Vec<Way> {
+fn ways(asked: &Asked<'_>, layer: &Layer) -> Vec<Way> {
     let node = asked.node;
     if node.op.layout() != Layout::default() {
         return Vec::new();
     }
-    let Some(layer) = asked.layer() else { return Vec::new() };
     let out_c = layer.bias.len();
     let result = &asked.graph.ty(node.result).shape;
     match (&node.op, Shape::of(asked.graph, node)) {
@@ -197,16 +209,6 @@ impl Tile {
         }
     }
 
-    /// Pixels that take as long as `together` of full tiles.
-    fn padded(self, together: usize) -> usize {
-        match (self, together % 4) {
-            (Tile::Two, _) => together.next_multiple_of(2),
-            // A tile of two takes more than half as long.
-            (Tile::Mixed, 1 | 2) => together / 4 * 4 + 3,
-            _ => together.next_multiple_of(4),
-        }
-    }
-
     /// Words of the workspace for each tap.
     fn words(self) -> usize {
         if self == Tile::Two {
@@ -262,35 +264,18 @@ impl Way {
         4 * layer.filter(0).len() * words
     }
 
-    /// The kernel, and the products that it computes.
-    fn work(self, asked: &Asked<'_>) -> (KernelId, usize) {
-        let result = &asked.graph.ty(asked.node.result).shape;
-        let products = kiln_ir::macs(asked.graph, asked.node) as usize;
-        let padded = |rows: usize, pixels: usize, tile: Tile| {
-            asked.in_tiles_for_speed(products, (rows, pixels), |n| tile.padded(n))
-        };
+    /// The kernel in the table.
+    fn id(&self) -> KernelId {
         match self {
-            Way::Tiles(shape, tile) => {
-                let id = match tile {
-                    Tile::Two => KernelId::Conv2dI8Rv32Pairs,
-                    Tile::Four => KernelId::Conv2dI8Rv32Quads,
-                    Tile::Mixed => KernelId::Conv2dI8Rv32Mixed,
-                };
-                (id, padded(shape.out_h, shape.out_w, tile))
-            }
-            Way::Dense(tile) => {
-                let id = match tile {
-                    Tile::Two => KernelId::DenseI8Rv32Pairs,
-                    _ => KernelId::DenseI8Rv32Quads,
-                };
-                (id, padded(result.numel() / result.last().max(1), 1, tile))
-            }
-            Way::Winograd(shape) => {
-                (KernelId::Conv2dI8Rv32Winograd, winograd::products(&shape, TILES, TRANSFORMATION))
-            }
-            Way::Row(_) | Way::Image(_) | Way::Singles => (KernelId::DenseI8Rv32Singles, products),
-            Way::Depthwise(_) => (KernelId::Depthwise2dI8Rv32, products),
-            Way::Rolling(_) => (KernelId::Depthwise2dI8Rv32Rolling, products),
+            Way::Tiles(_, Tile::Two) => KernelId::Conv2dI8Rv32Pairs,
+            Way::Tiles(_, Tile::Four) => KernelId::Conv2dI8Rv32Quads,
+            Way::Tiles(_, Tile::Mixed) => KernelId::Conv2dI8Rv32Mixed,
+            Way::Dense(Tile::Two) => KernelId::DenseI8Rv32Pairs,
+            Way::Dense(_) => KernelId::DenseI8Rv32Quads,
+            Way::Winograd(_) => KernelId::Conv2dI8Rv32Winograd,
+            Way::Row(_) | Way::Image(_) | Way::Singles => KernelId::DenseI8Rv32Singles,
+            Way::Depthwise(_) => KernelId::Depthwise2dI8Rv32,
+            Way::Rolling(_) => KernelId::Depthwise2dI8Rv32Rolling,
         }
     }
 }

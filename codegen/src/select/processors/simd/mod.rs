@@ -97,7 +97,8 @@ impl Kernel {
     /// Predicted cycles.
     fn cycles(&self, asked: &Asked<'_>, core: Core) -> Option<u64> {
         let products = kiln_ir::macs(asked.graph, asked.node) as usize;
-        kernel::cycles(asked, self.id(), core, products)
+        let work = kernel::work(asked.graph, asked.node, products);
+        kernel::cycles(asked.options, self.id(), core, &work)
     }
 }
 

@@ -3,6 +3,7 @@
 //! They need a cheap requantisation that is exact for every channel of a layer, and windows that fit 16 bits. A layer that has not gets the
 //! portable kernel.
 
+mod counted;
 mod pack;
 
 use crate::ir::Layout;
@@ -11,7 +12,7 @@ use crate::select::kernel::{self, Asked, Choice, Processor};
 use crate::select::layer::Layer;
 use crate::select::shape::Shape;
 use crate::select::*;
-use kiln_kernel_table::Core;
+use kiln_kernel_table::{Core, Count, Work};
 use pack::Filters;
 use std::any::Any;
 use std::borrow::Cow;
@@ -60,24 +61,34 @@ pub(super) struct Proven {
 
 impl Processor for V6m {
     fn candidates(&self, asked: &Asked<'_>, core: Core, below: u64) -> Vec<Choice> {
-        let cost = |(id, products): (KernelId, usize)| {
-            kernel::cycles(asked, id, core, products).filter(|&cycles| cycles < below)
+        let cost = |way: Way, work: &Work| {
+            kernel::cycles(asked.options, way.id(), core, work).filter(|&cycles| cycles < below)
         };
         let choice = |kernel, cycles| Choice::new(Rc::new(kernel), cycles);
         match &asked.node.op {
             Op::Conv2d { .. } if asked.node.op.layout() != Layout::default() => Vec::new(),
             Op::Conv2d { .. } | Op::Dense { .. } => {
                 let ways = ways(asked).into_iter();
-                let ways: Vec<(Way, u64)> =
-                    ways.filter_map(|way| Some((way, cost(way.work(asked))?))).collect();
+                let ways = ways.map(|way| (way, way.work(asked)));
+                let ways: Vec<(Way, Work, u64)> =
+                    ways.filter_map(|(way, work)| Some((way, work, cost(way, &work)?))).collect();
                 // The proof comes last: it takes a while.
                 let proven = (!ways.is_empty()).then(|| Proven::of(asked)).flatten();
-                let layer = |(way, cycles)| Some(choice(Kernel::Layer(way, proven.clone()?), cycles));
+                let layer = |(way, work, cycles): (Way, Work, u64)| {
+                    let proven = proven.clone()?;
+                    let results = (work.of(Count::Result) + work.of(Count::Left)) as usize;
+                    let corrected = if proven.form.signed { results } else { 0 };
+                    let choice = choice(Kernel::Layer(way, proven), cycles);
+                    Some(Choice { work: work.with(Count::Corrected, corrected), ..choice })
+                };
                 ways.into_iter().filter_map(layer).collect()
             }
             Op::Add { .. } | Op::Sub { .. } => {
-                let sum = sums::fit_below(asked, KernelId::AddI8V6m, core, below);
-                sum.map(|(by, cycles)| choice(Kernel::Add(by), cycles)).into_iter().collect()
+                let work = kernel::work(asked.graph, asked.node, 0);
+                let sum = sums::fit_below(asked, KernelId::AddI8V6m, core, &work, below);
+                sum.map(|(by, cycles)| Choice { work, ..choice(Kernel::Add(by), cycles) })
+                    .into_iter()
+                    .collect()
             }
             _ => Vec::new(),
         }
@@ -134,21 +145,6 @@ impl Way {
             Way::Dense(Pixels::Singles) => KernelId::DenseI8V6mSingles,
             Way::Depthwise(_) => KernelId::Depthwise2dI8V6m,
         }
-    }
-
-    /// The kernel, and the products that it computes.
-    fn work(self, asked: &Asked<'_>) -> (KernelId, usize) {
-        let result = &asked.graph.ty(asked.node.result).shape;
-        let products = kiln_ir::macs(asked.graph, asked.node) as usize;
-        // Where a long filter's result lies over its operand, rows come alone, too. That is not counted.
-        let in_pairs =
-            |rows: usize, pixels: usize| asked.in_tiles(products, (rows, pixels), |n| n.next_multiple_of(2));
-        let products = match self {
-            Way::Conv(shape, Pixels::Pairs) => in_pairs(shape.out_h, shape.out_w),
-            Way::Dense(Pixels::Pairs) => in_pairs(result.numel() / result.last().max(1), 1),
-            Way::Conv(_, Pixels::Singles) | Way::Dense(Pixels::Singles) | Way::Depthwise(_) => products,
-        };
-        (self.id(), products)
     }
 }
 

@@ -3,13 +3,13 @@
 //! Both come in windows of two taps, with weights from 1 to 255: 128 more than they are. A filter's rows are filled up to an even number of taps.
 
 /// Most taps of a part: how many operands the kernels hold.
-const MOST_PART: usize = 144;
+pub(super) const MOST_PART: usize = 144;
 
 /// Filters whose accumulators the kernel of pairs keeps at once.
-const PAIR_BLOCK: usize = 33;
+pub(super) const PAIR_BLOCK: usize = 33;
 
 /// Filters whose accumulators the kernel of single pixels keeps at once.
-const SINGLE_BLOCK: usize = 64;
+pub(super) const SINGLE_BLOCK: usize = 64;
 
 /// What a window adds to the lower field, so that it is never negative: 255 · 128.
 const LIFT: i32 = 32_640;

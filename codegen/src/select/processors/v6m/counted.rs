@@ -1,0 +1,127 @@
+//! What the kernels do for a layer, counted.
+
+use super::pack::{MOST_PART, PAIR_BLOCK, SINGLE_BLOCK};
+use super::{Pixels, Way};
+use crate::select::counted::rows_inside;
+use crate::select::kernel::{self, Asked};
+use crate::select::shape::Shape;
+use kiln_kernel_table::{Count, Work};
+
+/// Channels for which the depthwise kernel looks for taps at once.
+const CHANNELS: usize = 64;
+
+impl Way {
+    /// What it does in a step that computes all rows at once, or in a pipeline with a call for each row.
+    pub(super) fn work(self, asked: &Asked<'_>) -> Work {
+        let (graph, node) = (asked.graph, asked.node);
+        match self {
+            Way::Conv(shape, pixels) => {
+                let work = match pixels {
+                    Pixels::Pairs => in_pairs(&shape, asked.whole),
+                    Pixels::Singles => alone(&shape),
+                };
+                calls(work, &shape, asked.whole)
+            }
+            Way::Dense(pixels) => {
+                let Some(shape) = Shape::of_dense(graph, node) else { return kernel::work(graph, node, 0) };
+                let work = match pixels {
+                    Pixels::Pairs => in_pairs(&shape, asked.whole),
+                    Pixels::Singles => alone(&shape),
+                };
+                work.with(Count::Call, 1)
+            }
+            Way::Depthwise(shape) => calls(depthwise(&shape), &shape, asked.whole),
+        }
+    }
+}
+
+/// The calls of a convolution whose images are so much work each.
+fn calls(work: Work, shape: &Shape, whole: bool) -> Work {
+    let calls = shape.images * if whole { 1 } else { shape.out_h };
+    work.times(shape.images).with(Count::Call, calls)
+}
+
+/// Taps of a filter, whose rows are filled up to an even number, and in how many parts they come.
+fn taps(shape: &Shape) -> [usize; 2] {
+    let size = shape.k_h * (shape.k_w * shape.in_c).next_multiple_of(2);
+    [size, size.div_ceil(MOST_PART).max(1)]
+}
+
+/// Two pixels at a time, and three filters, or two where a single one would be left.
+fn in_pairs(shape: &Shape, whole: bool) -> Work {
+    let [size, parts] = taps(shape);
+    let pixels = match whole {
+        true => (shape.out_h * shape.out_w).next_multiple_of(2),
+        false => shape.out_h * shape.out_w.next_multiple_of(2),
+    };
+    let blocks = if parts > 1 { shape.out_c.div_ceil(PAIR_BLOCK) } else { 1 };
+    let twos = match shape.out_c % 3 {
+        0 => 0,
+        1 => 2,
+        _ => 1,
+    };
+    let (left, threes) = (2 * twos.min(shape.out_c / 2), shape.out_c - 2 * twos.min(shape.out_c / 2));
+    gathered(shape, pixels, blocks)
+        .with(Count::Product, pixels * threes * size)
+        .with(Count::LeftProduct, pixels * left * size)
+        .with(Count::Result, pixels * threes)
+        .with(Count::Left, pixels * left)
+        .with(Count::Moved, if parts > 1 { pixels * shape.out_c * parts } else { 0 })
+        .with(Count::Window, pixels / 2 * parts * blocks)
+        .with(Count::Tile, pixels / 2 * parts * blocks * (usize::from(threes > 0) + usize::from(left > 0)))
+}
+
+/// One pixel at a time, and four filters.
+fn alone(shape: &Shape) -> Work {
+    let [size, parts] = taps(shape);
+    let (pixels, filters) = (shape.out_h * shape.out_w, shape.out_c.next_multiple_of(4));
+    let blocks = shape.out_c.div_ceil(SINGLE_BLOCK);
+    gathered(shape, pixels, if parts > 1 { blocks } else { 1 })
+        .with(Count::Product, pixels * filters * size)
+        .with(Count::Result, pixels * shape.out_c)
+        .with(Count::Moved, pixels * filters * parts)
+        .with(Count::Tile, pixels * parts * blocks)
+}
+
+/// The operands of so many pixels, some of which may be the same, read so many times.
+fn gathered(shape: &Shape, pixels: usize, times: usize) -> Work {
+    let row = (shape.k_w * shape.in_c).next_multiple_of(2);
+    let inside = |column: usize| {
+        let left = (column * shape.stride_w).checked_sub(shape.pad_left);
+        shape.dilation_w == 1 && left.is_some_and(|left| left + shape.k_w <= shape.in_w)
+    };
+    let outside = (0..shape.out_w).filter(|&column| !inside(column)).count() * shape.out_h;
+    // Rows above and below the image are all padding, which is gathered, too.
+    let rows_outside = (0..shape.out_h).map(|row| shape.k_h - rows_inside(shape, row, 0)).sum::<usize>();
+    let padded = (outside * shape.k_h + rows_outside * (shape.out_w - outside / shape.out_h.max(1))) * times;
+    Work::default()
+        .with(Count::Pixel, pixels)
+        .with(Count::Piece, pixels * shape.k_h * times)
+        .with(Count::Word, pixels * shape.k_h * row * times)
+        .with(Count::Run, padded)
+        .with(Count::Padding, padded * shape.k_w)
+        .with(Count::Other, padded * row)
+}
+
+/// A channel at a time, and three taps.
+fn depthwise(shape: &Shape) -> Work {
+    let taps = (shape.k_h * shape.k_w).next_multiple_of(3);
+    let pixels = shape.out_h * shape.out_w;
+    let blocks = shape.in_c.div_ceil(CHANNELS);
+    let reach = (shape.k_w.max(1) - 1) * shape.dilation_w + 1;
+    let inside = |column: usize| {
+        let left = (column * shape.stride_w).checked_sub(shape.pad_left);
+        left.is_some_and(|left| left + reach < shape.in_w)
+    };
+    // Taps of a pixel that is inside of the image move, if those of the one before were.
+    let move_on = (1..shape.out_w).filter(|&column| inside(column) && inside(column - 1)).count();
+    let moves = shape.out_h * blocks * move_on;
+    Work::default()
+        .with(Count::Product, pixels * shape.in_c * taps)
+        .with(Count::Result, pixels * shape.in_c)
+        .with(Count::Pixel, pixels * blocks)
+        .with(Count::Moved, moves * taps)
+        .with(Count::Tap, (pixels * blocks - moves) * taps)
+        .with(Count::Border, pixels * blocks - moves)
+        .with(Count::Piece, shape.out_h * blocks * taps)
+}
