@@ -36,7 +36,7 @@ pub fn trade(reports: &[impl Benchmark]) -> String {
             out,
             "{:<8}  {:>13}  {:>13}  {:>6}  {:>8}  {:>9}  {:>9}  {:>9}  {:>8}  {:>6}",
             costs.compiled.options.optimize.name(),
-            costs.instructions.map_or("–".into(), |count| grouped(count)),
+            costs.instructions.map_or("–".into(), grouped),
             grouped(costs.cycles),
             macs.map_or("–".into(), |macs| per_mac(costs.cycles, macs)),
             grouped(costs.flash.model_code),
