@@ -438,6 +438,6 @@ mod tests {
             "{message}"
         );
         let message = platform(cortex_m85, Flavour::Rtic).unwrap_err().to_string();
-        assert!(message.contains("stm32h743-nucleo, stm32l4r5zi-nucleo; `--bare`"), "{message}");
+        assert!(message.contains("stm32l4r5zi-nucleo, stm32n657-nucleo; `--bare`"), "{message}");
     }
 }
