@@ -96,6 +96,12 @@ impl Pooled {
     }
 }
 
+/// The calls of a convolution whose images are so much work each: in a pipeline, one for each row.
+pub(super) fn calls(work: Work, shape: &Shape, whole: bool) -> Work {
+    let calls = shape.images * if whole { 1 } else { shape.out_h };
+    work.times(shape.images).with(Count::Call, calls)
+}
+
 /// Pixels of a row of the result whose operands are in a window together.
 #[derive(Clone, Copy)]
 pub(super) struct Window {

@@ -1,7 +1,7 @@
 //! What the kernels do for a layer, counted.
 
 use super::*;
-use crate::select::counted::{taps_inside, windows, Window};
+use crate::select::counted::{calls, taps_inside, windows, Window};
 use kiln_kernel_table::Count;
 
 /// Pixels and filters of a tile.
@@ -19,26 +19,23 @@ impl Kernel {
         let filters = graph.ty(node.result).shape.last().max(1);
         let filled = |at_once: usize| (macs / filters).saturating_mul(filters.next_multiple_of(at_once));
         let plain = |products: usize| kernel::work(graph, node, products);
+        let corrected = |work: Work, proof: &Proof| match &proof.form {
+            Some(form) if form.form.signed => work.with(Count::Corrected, work.of(Count::Result) as usize),
+            _ => work,
+        };
         match self {
             Kernel::Tiled(shape, pixels, proof) => {
-                let signed = proof.form.as_ref().is_some_and(|form| form.form.signed);
                 let work = match asked.options.optimize {
                     Optimize::Size => compact(shape, *pixels),
                     _ => tiled(shape, *pixels, asked.whole),
                 };
-                let corrected = if signed { work.of(Count::Result) as usize } else { 0 };
-                calls(work.with(Count::Corrected, corrected), shape, asked.whole)
+                calls(corrected(work, proof), shape, asked.whole)
             }
             Kernel::Winograd(shape, _) => plain(winograd::products(shape, conv::TILES, conv::TRANSFORMATION)),
             Kernel::Column(_, Tiling::Dots, _) | Kernel::Dense(Tiling::Dots, _) => plain(filled(1)),
             Kernel::Column(..) | Kernel::Dense(..) => plain(filled(FILTERS)),
             Kernel::DepthwisePlanar(shape, _) => calls(planar(shape), shape, asked.whole),
-            Kernel::Depthwise(shape, proof) => {
-                let signed = proof.form.as_ref().is_some_and(|form| form.form.signed);
-                let work = by_fours(shape);
-                let corrected = if signed { work.of(Count::Result) as usize } else { 0 };
-                calls(work.with(Count::Corrected, corrected), shape, asked.whole)
-            }
+            Kernel::Depthwise(shape, proof) => calls(corrected(by_fours(shape), proof), shape, asked.whole),
             Kernel::Temporal(shape, ..) => {
                 plain(macs / shape.out_c.max(1) * shape.out_c.next_multiple_of(FILTERS))
             }
@@ -46,12 +43,6 @@ impl Kernel {
             Kernel::Add(_) | Kernel::MaxPool(_) | Kernel::Means(_) | Kernel::Quantize(_) => plain(0),
         }
     }
-}
-
-/// The calls of a convolution whose images are so much work each.
-fn calls(work: Work, shape: &Sizes, whole: bool) -> Work {
-    let calls = shape.images * if whole { 1 } else { shape.out_h };
-    work.times(shape.images).with(Count::Call, calls)
 }
 
 /// Tiles of two pixels and four filters of one image.
@@ -84,7 +75,7 @@ fn tiled(shape: &Sizes, most: usize, whole: bool) -> Work {
             work.add(Count::Run, rows);
             work.add(Count::Word, pixels * shape.in_c);
             let calls = if planar { rows } else { 1 };
-            (0..calls).for_each(|_| work.add(Count::Tile, 1));
+            work.add(Count::Tile, calls);
             tiles(&mut work, pixels);
         }
         return work;

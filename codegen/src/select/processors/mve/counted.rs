@@ -3,7 +3,7 @@
 use super::depthwise::Way;
 use super::pack::LANES;
 use super::*;
-use crate::select::counted::windows;
+use crate::select::counted::{calls, windows};
 use kiln_kernel_table::{Count, Work};
 
 /// Pixels and filters of a tile.
@@ -43,12 +43,6 @@ impl Kernel {
             }
         }
     }
-}
-
-/// The calls of a convolution whose images are so much work each.
-fn calls(work: Work, shape: &Sizes, whole: bool) -> Work {
-    let calls = shape.images * if whole { 1 } else { shape.out_h };
-    work.times(shape.images).with(Count::Call, calls)
 }
 
 /// Tiles of two pixels and four filters of one image. `held`: filters of one vector stay in registers while pixels go by.

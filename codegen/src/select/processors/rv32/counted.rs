@@ -1,7 +1,7 @@
 //! What the kernels do for a layer, counted.
 
 use super::*;
-use crate::select::counted::rows_inside;
+use crate::select::counted::{calls, rows_inside};
 use kiln_kernel_table::{Count, Work};
 
 /// Channels for which the depthwise kernel looks for taps at once.
@@ -47,12 +47,6 @@ impl Way {
 pub(super) fn corrected(work: Work) -> Work {
     let results = [Count::Result, Count::Pixel, Count::Left].map(|count| work.of(count) as usize);
     work.with(Count::Corrected, results.iter().sum())
-}
-
-/// The calls of a convolution whose images are so much work each.
-fn calls(work: Work, shape: &Shape, whole: bool) -> Work {
-    let calls = shape.images * if whole { 1 } else { shape.out_h };
-    work.times(shape.images).with(Count::Call, calls)
 }
 
 /// Tiles of two or four pixels, and three filters, or two where a single one would be left.

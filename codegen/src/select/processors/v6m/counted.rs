@@ -2,7 +2,7 @@
 
 use super::pack::{MOST_PART, PAIR_BLOCK, SINGLE_BLOCK};
 use super::{Pixels, Way};
-use crate::select::counted::rows_inside;
+use crate::select::counted::{calls, rows_inside};
 use crate::select::kernel::{self, Asked};
 use crate::select::shape::Shape;
 use kiln_kernel_table::{Count, Work};
@@ -33,12 +33,6 @@ impl Way {
             Way::Depthwise(shape) => calls(depthwise(&shape), &shape, asked.whole),
         }
     }
-}
-
-/// The calls of a convolution whose images are so much work each.
-fn calls(work: Work, shape: &Shape, whole: bool) -> Work {
-    let calls = shape.images * if whole { 1 } else { shape.out_h };
-    work.times(shape.images).with(Count::Call, calls)
 }
 
 /// Taps of a filter, whose rows are filled up to an even number, and in how many parts they come.
