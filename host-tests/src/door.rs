@@ -3,11 +3,22 @@
 use std::path::Path;
 use std::process::{Command, Output};
 
+/// The variable with the path of `cargo kiln` as it was built with these tests. Without it, it is built.
+const COMMAND: &str = "KILN_COMMAND";
+
 /// What `cargo kiln compile` says of a model. It is for no processor unless `flags` name one: as a build script that does not know what it is compiled for.
 pub fn command_line(model: &Path, flags: &[&str]) -> Output {
     let target: &[&str] = if flags.contains(&"--target") { &[] } else { &["--target", "portable"] };
-    Command::new(env!("CARGO"))
-        .args(["run", "--quiet", "--package", "cargo-kiln", "--", "compile"])
+    let mut command = match std::env::var_os(COMMAND) {
+        Some(built) => Command::new(built),
+        None => {
+            let mut cargo = Command::new(env!("CARGO"));
+            cargo.args(["run", "--quiet", "--package", "cargo-kiln", "--"]);
+            cargo
+        }
+    };
+    command
+        .args(["kiln", "compile"])
         .arg(model)
         .args(target)
         .args(flags)

@@ -39,12 +39,20 @@ pub(crate) fn cargo_outside(folder: &Path, arguments: &[&str]) -> Command {
     command
 }
 
-/// `cargo kiln`, as building the tests of the workspace left it: beside this program.
+/// The program of `cargo kiln`, as building the tests of the workspace left it: beside this one.
+///
+/// # Errors
+/// Where this program does not know where it is.
+pub(crate) fn tested_program() -> Result<PathBuf, Failure> {
+    Ok(std::env::current_exe()?.with_file_name("cargo-kiln"))
+}
+
+/// `cargo kiln`: the [`tested_program`].
 ///
 /// # Errors
 /// Where this program does not know where it is.
 pub(crate) fn tested_kiln() -> Result<Command, Failure> {
-    let mut command = Command::new(std::env::current_exe()?.with_file_name("cargo-kiln"));
+    let mut command = Command::new(tested_program()?);
     command.current_dir(root()).arg("kiln");
     Ok(command)
 }

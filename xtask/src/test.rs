@@ -1,5 +1,5 @@
 //! `cargo xtask test`: everything that must hold.
-use crate::step::{beside, cargo, cargo_outside, root, run, tested_kiln, Failure};
+use crate::step::{beside, cargo, cargo_outside, root, run, tested_kiln, tested_program, Failure};
 use crate::{book, demo, hostile, msrv, other_hosts, package};
 use kiln_boards::{toolchain, Board};
 use std::fs;
@@ -33,7 +33,7 @@ pub(crate) fn run_all() -> Result<(), Failure> {
 
 /// Lints, and the tests of the workspace.
 fn build_tests(root: &Path) -> Result<(), Failure> {
-    run("lints, and tests are built", &mut linted(root, "test", &["--no-run"]))?;
+    run("lints, and tests are built", &mut linted(root, "test", &["--no-run"])?)?;
     // Without macros, the compiler need not be compiled again for other features.
     let runtime = ["clippy", "-p", "kiln-nn", "--all-targets", "--no-default-features", "--features"];
     run(
@@ -43,27 +43,33 @@ fn build_tests(root: &Path) -> Result<(), Failure> {
     lint_outside(root)
 }
 
-/// A command for the whole workspace. Clippy's driver compiles, as `cargo clippy` has it do: nothing is compiled once for lints and once more.
-fn linted(root: &Path, command: &str, arguments: &[&str]) -> Command {
+/// A command for the whole workspace; `Err` where this program does not know where it is. Clippy's driver compiles, as `cargo clippy` has it do: nothing is compiled once for lints and once more.
+fn linted(root: &Path, command: &str, arguments: &[&str]) -> Result<Command, Failure> {
     let mut command = cargo(root, &[command, "--workspace", "--features", "xtask/compiler"]);
     command
         .args(["--config", "build.rustc-workspace-wrapper='clippy-driver'"])
-        .env("CLIPPY_ARGS", "-Dwarnings");
+        .env("CLIPPY_ARGS", "-Dwarnings")
+        // Tests that run the command take the one that is built with them.
+        .env("KILN_COMMAND", tested_program()?);
     // The compiler's readers take longest to optimise. Without any optimisation, damaged files would take longer than tests allow.
     command.args(["--config", "profile.dev.package.kiln-nn-front.opt-level=1"]).args(arguments);
-    command
+    Ok(command)
 }
 
 /// Long tests of the workspace that run beside the others, by binary and name. Those of the guides follow those of new projects, and find most of it built.
-const BESIDE: [(&str, &str); 3] = [
+const BESIDE: [(&str, &str); 7] = [
     ("kernels_on_target", "kernels_compute_what_they_mean_on_boards"),
     ("reproducible", "networks_have_the_same_bits"),
     ("guides", "commands_in_the_guides_do_what_the_guides_say"),
+    ("listening", "samples_slide"),
+    ("schedules", "every_kernel_that_is_offered_computes_the_same"),
+    ("edits", "only_a_model_that_changed_is_compiled_again"),
+    ("names", "every_name_compiles"),
 ];
 
 /// All other tests of the workspace.
 fn test_workspace(root: &Path) -> Result<(), Failure> {
-    let mut tests = linted(root, "test", &["--no-fail-fast", "--"]);
+    let mut tests = linted(root, "test", &["--no-fail-fast", "--"])?;
     tests.args(BESIDE.iter().flat_map(|(_, test)| ["--skip", test]));
     run("tests", &mut tests)
 }
@@ -79,11 +85,11 @@ fn test_elsewhere(root: &Path) -> Result<(), Failure> {
         }
     }
     test_package(root, &root.join(STUDIO))?;
-    let mut documentation = linted(root, "doc", &["--no-deps", "--features", FEATURES]);
+    let mut documentation = linted(root, "doc", &["--no-deps", "--features", FEATURES])?;
     run("documentation", documentation.env("RUSTDOCFLAGS", "-D warnings"))?;
     for (binary, test) in BESIDE {
         // The same packages as in other tests, so that none of them is compiled again with other features.
-        run(test, &mut linted(root, "test", &["--test", binary, "--", "--exact", test]))?;
+        run(test, &mut linted(root, "test", &["--test", binary, "--", "--exact", test])?)?;
     }
     Ok(())
 }
