@@ -18,6 +18,7 @@ use std::process::Command;
 
 const INT8: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../examples/digits/models/digits_int8.tflite");
 const F32: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../examples/digits/models/digits_f32.tflite");
+const CUSTOM: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../host-tests/models/custom/weighted_sum.tflite");
 const GRU: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../host-tests/models/onnx_small/gru_step.onnx");
 
 #[test]
@@ -121,17 +122,51 @@ fn options_of_the_compiler() {
     assert!(output.contains("2 passed"), "{output}");
 }
 
+/// A function of a custom operator is there to be written: until then its result is zero, as the sample says. When it is written, and its answer recorded, the crate compares with that.
+#[test]
+fn custom_operators_are_yours_to_write() {
+    let board = Board::find("qemu-cortex-m4").unwrap();
+    let folder = project_with(
+        board,
+        Flavour::Bare,
+        CUSTOM,
+        &[("custom_op", "WeightedSum=crate::kernels::weighted_sum")],
+    );
+    cargo(&folder, board, &["clippy", "--all-targets"]);
+    let output = cargo(&folder, board, &["run", "--release"]);
+    assert!(output.contains("the sample's answer is right"), "{output}");
+    let output = cargo(&folder, board, &["host-test"]);
+    assert!(output.contains("1 passed"), "{output}");
+
+    // Each result is 7 · scale; the model adds ten.
+    let file = folder.join("src/kernels.rs");
+    let code = fs::read_to_string(&file).unwrap();
+    assert!(code.contains("y.set(0.0)"), "{code}");
+    let code = code.replace("y.set(0.0)", "y.set(7.0 * _x1.scale)");
+    fs::write(&file, code).unwrap();
+    let answer: Vec<u8> = [11.75f32, 11.75].iter().flat_map(|y| y.to_le_bytes()).collect();
+    fs::write(folder.join("models/sample.out"), answer).unwrap();
+    let output = cargo(&folder, board, &["run", "--release"]);
+    assert!(output.contains("the sample's answer is right"), "{output}");
+}
+
 /// Every option stands in the macro as it was given.
 #[test]
 fn options_are_arguments_of_the_macro() {
     let root = std::env::temp_dir().join(format!("kiln-new-options-{}", std::process::id()));
     let mut rustfmt = Command::new("rustfmt");
     rustfmt.args(["--check", "--edition", "2021"]);
-    let cases: [(&str, &str, &[&str], &[&str]); 5] = [
+    let cases: [(&str, &str, &[&str], &[&str]); 6] = [
         (INT8, "optimize", &["size"], &["optimize = \"size\""]),
         (INT8, "source", &["gray8 16x16, resize = area"], &["source = \"gray8 16x16, resize = area\""]),
         (INT8, "fast_ram", &["1K"], &["fast_ram = \"1K\""]),
         (GRU, "state", &["h_out=h_in"], &["state(\"h_out\", \"h_in\")", "states = &[\"h_out=h_in\"]"]),
+        (
+            CUSTOM,
+            "custom_op",
+            &["WeightedSum=crate::kernels::weighted_sum"],
+            &["custom_op(\"WeightedSum\", crate::kernels::weighted_sum)", "\nmod kernels;\n"],
+        ),
         (GRU, "name", &["Step"], &["pub Step = \"models/gru_step.onnx\""]),
     ];
     for (index, (model, option, values, expected)) in cases.into_iter().enumerate() {
@@ -141,7 +176,12 @@ fn options_are_arguments_of_the_macro() {
         create(&request).unwrap();
         let text = fs::read_to_string(folder.join("src/lib.rs")).unwrap();
         assert!(expected.iter().all(|part| text.contains(part)), "{text}");
-        rustfmt.args([folder.join("src/lib.rs"), folder.join("src/sample.rs"), folder.join("src/main.rs")]);
+        rustfmt.args(
+            fs::read_dir(folder.join("src"))
+                .unwrap()
+                .map(|entry| entry.unwrap().path())
+                .filter(|path| path.is_file()),
+        );
     }
     let output = rustfmt.output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
@@ -302,7 +342,9 @@ fn what_is_refused_leaves_nothing() {
             "probe-rs, which runs tests on a board, needs a real one",
         ),
         (with("target", "cortex-m0"), "compiled for the board's processor"),
-        (with("custom_op", "MyOp=crate::my_op"), "custom operator `MyOp`"),
+        (with("custom_op", "MyOp=crate::my_op"), "name a module and a function"),
+        (with("custom_op", "MyOp=crate::sample::my_op"), "no module of its own in a new crate"),
+        (with("custom_op", "MyOp=crate::kernels::my_op"), "the model has no custom operator"),
         (with("ram", "100"), "more than the budget of 100"),
     ];
     for (request, why) in cases {

@@ -125,7 +125,7 @@ fn what_is_not_bound_and_what_does_not_exist_is_named() {
         compile(&model().build(), "weighted_sum", options).unwrap_err().to_string()
     };
     let error = message(&kiln_codegen::Options::default());
-    assert!(error.contains(r#"custom_op("WeightedSum", crate::path::to::function)"#), "{error}");
+    assert!(error.contains(r#"custom_op("WeightedSum", crate::kernels::my_op)"#), "{error}");
     let mut typing_error = options();
     typing_error.custom_ops[0].name = "WeightedSums".into();
     let error = message(&typing_error);

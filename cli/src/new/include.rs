@@ -1,5 +1,6 @@
 //! The model of a new crate: how it is included, and with which options tests compare it.
 
+use super::operators;
 use anyhow::{bail, Result};
 use kiln_codegen::{Compiled, Door, Options};
 
@@ -13,13 +14,7 @@ pub(super) fn check(options: &Options) -> Result<()> {
             "the crate is compiled for the board's processor\n    help: leave out --target; --board says it"
         );
     }
-    if let Some(custom) = options.custom_ops.first() {
-        bail!(
-            "the custom operator `{}` is computed by a function of the crate, which is yet to be written\n    help: begin with `cargo new`: docs/custom-operators.md has all that it needs",
-            custom.name
-        );
-    }
-    Ok(())
+    operators::check(options)
 }
 
 /// The call of `include_model!`.

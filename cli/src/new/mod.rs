@@ -5,6 +5,7 @@
 mod destination;
 mod fit;
 mod include;
+mod operators;
 mod platform;
 mod sample;
 mod template;
@@ -117,7 +118,8 @@ pub fn create(request: &Request) -> Result<Created> {
     let file = model_file(&request.model);
     let name = model_name(Path::new(&file));
     let graph = import(&bytes, &name, &request.options)?;
-    let sample = sample::answered(&graph).context("the interpreter cannot run the model: a bug in Kiln")?;
+    let sample = sample::answered(&operators::with_zeros(graph))
+        .context("the interpreter cannot run the model: a bug in Kiln")?;
     let sample_bytes = sample.inputs.len() + sample.outputs.len();
     let room = platform.room(board);
     let mut options = request.options.clone();

@@ -4,6 +4,7 @@ mod port;
 
 use super::destination::Destination;
 use super::include::{self, include_model};
+use super::operators::{self, Module};
 use super::platform::{is_riscv, Platform};
 use crate::number::grouped;
 use anyhow::{Context, Result};
@@ -32,6 +33,7 @@ const TEMPLATES: &[(&str, &str)] = &[
     ("gitignore", include_str!("../../templates/gitignore")),
     ("inputs.j2", include_str!("../../templates/inputs.j2")),
     ("lib.rs.j2", include_str!("../../templates/lib.rs.j2")),
+    ("operators.rs.j2", include_str!("../../templates/operators.rs.j2")),
     ("on_target.rs.j2", include_str!("../../templates/on_target.rs.j2")),
     ("outputs.j2", include_str!("../../templates/outputs.j2")),
     ("rtic.rs.j2", include_str!("../../templates/rtic.rs.j2")),
@@ -63,7 +65,8 @@ pub(super) struct Project<'a> {
 /// Where a template is broken: a bug in Kiln.
 pub(super) fn render(project: &Project<'_>) -> Result<Vec<(String, Vec<u8>)>> {
     let environment = environment()?;
-    let context = values(project);
+    let modules = operators::modules(project.compiled)?;
+    let context = values(project, &modules);
     let files = [
         ("Cargo.toml.j2", "Cargo.toml"),
         ("README.md.j2", "README.md"),
@@ -75,18 +78,17 @@ pub(super) fn render(project: &Project<'_>) -> Result<Vec<(String, Vec<u8>)>> {
         (project.platform.main, "src/main.rs"),
     ];
     let test = project.embedded_test.then_some(("on_target.rs.j2", "tests/on_target.rs"));
-    files
-        .into_iter()
-        .chain(project.platform.files.iter().copied())
-        .chain(test)
-        .map(|(template, path)| {
-            let text = environment.get_template(template).and_then(|template| template.render(&context));
-            Ok((
-                path.to_owned(),
-                text.with_context(|| format!("template {template}: a bug in Kiln"))?.into_bytes(),
-            ))
-        })
-        .collect()
+    let rendered = |template: &str, path: String, context: &minijinja::Value| {
+        let text = environment.get_template(template).and_then(|template| template.render(context));
+        Ok((path, text.with_context(|| format!("template {template}: a bug in Kiln"))?.into_bytes()))
+    };
+    let files = files.into_iter().chain(project.platform.files.iter().copied()).chain(test);
+    let files = files.map(|(template, path)| rendered(template, path.into(), &context));
+    let modules = modules.iter().map(|module| {
+        let path = format!("src/{}.rs", module.name);
+        rendered("operators.rs.j2", path, &context! { module => Serde(module) })
+    });
+    files.chain(modules).collect()
 }
 
 fn environment() -> Result<Environment<'static>> {
@@ -102,7 +104,7 @@ fn environment() -> Result<Environment<'static>> {
     Ok(environment)
 }
 
-fn values(project: &Project<'_>) -> minijinja::Value {
+fn values(project: &Project<'_>, modules: &[Module]) -> minijinja::Value {
     let Project { destination, board, platform, embedded_test, kiln, model_file, feature, compiled, macs } =
         project;
     let (plan, program) = (&compiled.plan, &compiled.program);
@@ -149,6 +151,7 @@ fn values(project: &Project<'_>) -> minijinja::Value {
         include_model => include_model(compiled, model_file),
         include_model_for_tests => include::for_tests(compiled, model_file),
         equivalence => include::equivalence(compiled),
+        modules => modules.iter().map(|module| module.name.clone()).collect::<Vec<_>>(),
         fed => compiled.options.input.name(),
         float_outputs => outputs.iter().any(|output| output.element == "f32"),
         inputs => Serde(Port::all(&program.inputs, "input", "_mut")),

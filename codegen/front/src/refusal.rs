@@ -52,7 +52,7 @@ impl Refusal {
     /// An operator that a function of the user's can compute.
     pub(crate) fn unbound(what: impl Into<String>, name: &str) -> Self {
         let help = format!(
-            "name a function of yours that computes it: custom_op({name:?}, crate::path::to::function)"
+            "name a function of yours that computes it: custom_op({name:?}, crate::kernels::my_op)"
         );
         Refusal::unsupported(what, help)
     }

@@ -32,7 +32,7 @@ fn everything_in_the_way_is_listed_with_the_way_out() {
   - operator 0 UNIQUE \"unique0\": this operator cannot be compiled (float32[1, 4] → float32[1, 4]); the same applies to operators 1, 2
     help: replace it with supported operators, or move the computation out of the model
   - operator 3 CUSTOM:MySpecialOp \"custom\": no function is given for this custom operator (float32[1, 4] → float32[1, 4])
-    help: name a function of yours that computes it: custom_op(\"MySpecialOp\", crate::path::to::function)
+    help: name a function of yours that computes it: custom_op(\"MySpecialOp\", crate::kernels::my_op)
   - operator 4 ADD \"out\": a fused TANH activation cannot be compiled
     help: make the activation a separate operator"
     );
