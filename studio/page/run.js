@@ -7,7 +7,18 @@ let runs = 0;
 /** What came of the last run. */
 let ran = null;
 
-const isCases = ({ name }) => /\.np[zy]$/i.test(name);
+const isCases = ({ name, type }) => /\.(np[zy]|png|wav)$/i.test(name) || type.startsWith("image/");
+
+/** The bytes of a file with inputs. A picture that is no PNG file becomes one: the browser knows more formats than the compiler. */
+async function caseBytes(given) {
+  if (given.type.startsWith("image/") && given.type !== "image/png") {
+    const image = await createImageBitmap(given);
+    const canvas = new OffscreenCanvas(image.width, image.height);
+    canvas.getContext("2d").drawImage(image, 0, 0);
+    given = await canvas.convertToBlob({ type: "image/png" });
+  }
+  return new Uint8Array(await given.arrayBuffer());
+}
 
 /** Takes a file of inputs, or takes it away. With `atOnce`, the model that is open runs with it. */
 async function takeCases(given, atOnce) {
@@ -16,9 +27,18 @@ async function takeCases(given, atOnce) {
   element("outcome").hidden = element("run-error").hidden = true;
   element("save-outputs").disabled = true;
   element("run-status").textContent = "";
+  showSeen(null);
   element("cases-name").textContent = given instanceof File ? given.name : "Choose inputs, or drop them here";
   await ready;
-  await send({ cases: given instanceof File ? new Uint8Array(await given.arrayBuffer()) : new Uint8Array() });
+  let bytes = new Uint8Array();
+  try {
+    if (given instanceof File) bytes = await caseBytes(given);
+  } catch (error) {
+    cases = null;
+    refuse(new Error(`\`${given.name}\` is no picture that this browser can read: ${error.message}`));
+    return;
+  }
+  await send({ cases: bytes });
   if (given && !file) say(`${given.name} waits for its model.`);
   if (given && file && atOnce) await run();
 }
@@ -33,7 +53,8 @@ async function run() {
   element("save-outputs").disabled = true;
   status.textContent = "Running …";
   try {
-    const about = await ask("run", options, { inputs: cases?.name ?? "" });
+    const about = await ask("run", options, { inputs: cases?.name ?? "", values: element("values").value });
+    showSeen(about.picture);
     let took = 0;
     for (let done = 0; done < about.cases; done += 1) {
       if (stale()) return;
@@ -46,7 +67,7 @@ async function run() {
     const each = took / about.cases;
     const one = about.start === "sequence" ? "step" : "case";
     const how = { sequence: " of one sequence, which begins with a reset", fresh: ", each after a reset" }[about.start] ?? "";
-    status.textContent = `${counted(about.cases, one)}${cases instanceof File ? "" : " of noise"}${how}, ${each < 10 ? each.toFixed(1) : Math.round(each)} ms each in the interpreter, which is slower than generated code.`;
+    status.textContent = `${about.says && `${about.says}. `}${counted(about.cases, one)}${cases instanceof File ? "" : " of noise"}${how}, ${each < 10 ? each.toFixed(1) : Math.round(each)} ms each in the interpreter, which is slower than generated code.`;
     showOutcome();
     await showCase(ran.agreement?.failed[0] ?? 0);
     if (stale()) return;
@@ -54,12 +75,35 @@ async function run() {
     element("outcome").hidden = element("save-outputs").disabled = false;
   } catch (error) {
     if (stale()) return;
-    status.textContent = "";
-    element("outcome").hidden = true;
-    element("run-error").hidden = false;
-    element("run-error").querySelector("pre").textContent = error.message;
+    refuse(error);
+    return;
   }
   document.dispatchEvent(new Event("ran"));
+}
+
+/** Says why there is no run. */
+function refuse({ message }) {
+  showSeen(null);
+  element("run-status").textContent = "";
+  element("outcome").hidden = true;
+  element("run-error").hidden = false;
+  element("run-error").querySelector("pre").textContent = message;
+  document.dispatchEvent(new Event("ran"));
+}
+
+/** The picture as the model sees it, if there is one. */
+function showSeen(picture) {
+  element("seen").hidden = !picture;
+  if (!picture) return;
+  const { width, channels, pixels } = picture;
+  const count = pixels.length / channels;
+  const [canvas, image] = [element("seen-pixels"), new ImageData(width, count / width)];
+  for (let at = 0; at < count; at += 1) {
+    for (let c = 0; c < 3; c += 1) image.data[4 * at + c] = pixels[channels * at + Math.min(c, channels - 1)];
+    image.data[4 * at + 3] = 255;
+  }
+  [canvas.width, canvas.height] = [image.width, image.height];
+  canvas.getContext("2d").putImageData(image, 0, 0);
 }
 
 const counted = (count, what) => `${grouped(count)} ${what}${count === 1 ? "" : "s"}`;
@@ -69,7 +113,7 @@ function showOutcome() {
   const { agreement, about } = ran;
   const verdict = element("verdict");
   verdict.className = agreement ? (agreement.passes ? "holds" : "fails") : "";
-  verdict.hidden = !agreement && !(cases instanceof File);
+  verdict.hidden = !agreement && (Boolean(about.says) || !(cases instanceof File));
   verdict.replaceChildren(...agreement
     ? [make("strong", agreement.verdict), ...agreement.failures.length ? [make("ul", agreement.failures.map((text) => make("li", text)))] : []]
     : ["The file has no outputs to compare with: save them as ", make("code", "out_0"), "."]);
@@ -113,6 +157,9 @@ function bar({ place, number, says, expected, differs }, { low, high }) {
 
 element("cases").onchange = ({ target }) => {
   if (target.files[0]) takeCases(target.files[0], true);
+};
+element("values").onchange = () => {
+  if (cases && file) run();
 };
 element("noise").onclick = () => takeCases("noise", true);
 element("case").oninput = ({ target }) => showCase(Number(target.value));

@@ -9,6 +9,8 @@ mod answer;
 mod exports;
 #[cfg(target_arch = "wasm32")]
 mod figures;
+#[cfg(target_arch = "wasm32")]
+mod made;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod page;
 #[cfg(target_arch = "wasm32")]

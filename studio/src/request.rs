@@ -15,6 +15,8 @@ pub(crate) struct Request {
     pub(crate) name: String,
     /// The name of the file with inputs.
     pub(crate) inputs: String,
+    /// What pixels and samples of it become: a choice of the page; nothing leaves it to the model.
+    pub(crate) values: String,
     /// The case that the question is about.
     pub(crate) case: usize,
     /// The options as they were written: names and values of `include_model!`.
@@ -43,7 +45,8 @@ impl Request {
         let file = word("file");
         let name = model_name(Path::new(&file));
         let case = asked["case"].as_u64().and_then(|case| case.try_into().ok()).unwrap_or(0);
-        Ok(Request { about: word("about"), file, name, inputs: word("inputs"), case, written, options })
+        let (inputs, values) = (word("inputs"), word("values"));
+        Ok(Request { about: word("about"), file, name, inputs, values, case, written, options })
     }
 }
 

@@ -1,11 +1,13 @@
-//! A run of the model: cases from a NumPy file, or of noise, in the interpreter.
+//! A run of the model in the interpreter: cases from a NumPy file, of a picture or a recording, or of noise.
 //!
 //! The page asks for one case after the other, so that it can say how far it is, and stop.
 
+use crate::made::{made, Made};
 use crate::request::Request;
 use kiln_codegen::ir::{Data, Graph, Type};
 use kiln_codegen::{import, reference};
 use kiln_tools::cases::compare::{compare, hint, verdict, Agreement};
+use kiln_tools::cases::feed::picture::Picture;
 use kiln_tools::cases::golden::{Golden, Side};
 use kiln_tools::cases::run::{is_sequence, outputs, outputs_npz, Run, Start};
 use kiln_tools::cases::values::{largest, numbers};
@@ -22,6 +24,10 @@ pub(crate) struct CaseRun {
     /// The model as imported.
     graph: Graph,
     golden: Golden,
+    /// How the cases were made of a picture or a recording.
+    says: String,
+    /// What the model sees, of a picture.
+    picture: Option<Picture>,
     in_sequence: bool,
     interpreter: Run,
     /// Those of the cases that have run.
@@ -29,7 +35,7 @@ pub(crate) struct CaseRun {
 }
 
 impl CaseRun {
-    /// Before the first case. `file` is the content of a NumPy file; where it is empty, there is a case of noise.
+    /// Before the first case. `file` is the content of a NumPy, PNG or WAV file; where it is empty, there is a case of noise.
     ///
     /// # Errors
     /// Where the model cannot be read, or the file is not of this model.
@@ -37,19 +43,26 @@ impl CaseRun {
         let Request { name, options, .. } = request;
         let graph = import(model, name, options).map_err(|error| error.to_string())?;
         let meaning = reference(&graph, options).map_err(|error| error.to_string())?;
-        let golden = match file.is_empty() {
-            true => Golden::noise(&graph, 1),
-            false => cases(&graph, file, &request.inputs).map_err(|error| error.to_string())?,
+        let recorded = |golden| Made { cases: golden, says: String::new(), picture: None };
+        let Made { cases: golden, says, picture } = match (file, made(&graph, file, request)?) {
+            (_, Some(made)) => made,
+            ([], None) => recorded(Golden::noise(&graph, 1)),
+            _ => recorded(cases(&graph, file, &request.inputs).map_err(|error| error.to_string())?),
         };
         let in_sequence = Start::default().is_sequence(&graph, &golden);
         let interpreter = Run::new(&meaning, in_sequence);
-        Ok(CaseRun { graph, golden, in_sequence, interpreter, found: Vec::new() })
+        Ok(CaseRun { graph, golden, says, picture, in_sequence, interpreter, found: Vec::new() })
     }
 
     /// How many cases there are, and how they begin.
     pub(crate) fn about(&self) -> Value {
         let has_state = is_sequence(&self.graph);
+        let picture = self.picture.as_ref().map(|picture| {
+            json!({ "width": picture.width, "channels": picture.channels, "pixels": picture.pixels })
+        });
         json!({
+            "says": self.says,
+            "picture": picture,
             "cases": self.golden.inputs.len(),
             "start": has_state.then_some(if self.in_sequence { "sequence" } else { "fresh" }),
         })

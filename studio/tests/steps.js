@@ -14,6 +14,13 @@
   })(URL.createObjectURL);
   const text = (node) => node?.textContent ?? "";
 
+  /** The red of each pixel. Reading the canvas itself several times would be complained of. */
+  const shades = (canvas) => {
+    const copy = new OffscreenCanvas(canvas.width, canvas.height).getContext("2d", { willReadFrequently: true });
+    copy.drawImage(canvas, 0, 0);
+    return [...copy.getImageData(0, 0, canvas.width, canvas.height).data].filter((_, at) => at % 4 === 0);
+  };
+
   const see = async () => ({
     width: [innerWidth, document.documentElement.scrollWidth],
     status: text(element("status")),
@@ -33,6 +40,7 @@
       colour: element("verdict").className,
       failures: [...element("verdict").querySelectorAll("li")].map(text),
       case: text(element("case-says")),
+      seen: element("seen").hidden ? null : shades(element("seen-pixels")),
       outputs: [...element("outputs").children].map((output) => ({
         type: text(output.querySelector("code")),
         about: [...output.querySelectorAll("p")].map(text),
@@ -50,8 +58,8 @@
   const once = (kind) => new Promise((resolve) => document.addEventListener(kind, resolve, { once: true }));
   const dropped = async (files, kind, place = ".drop") => {
     const data = new DataTransfer();
-    for (const { name, bytes } of files) {
-      data.items.add(new File([Uint8Array.from(atob(bytes), (letter) => letter.charCodeAt(0))], name));
+    for (const { name, bytes, type } of files) {
+      data.items.add(new File([Uint8Array.from(atob(bytes), (letter) => letter.charCodeAt(0))], name, { type: type ?? "" }));
     }
     const done = once(kind);
     document.querySelector(place).dispatchEvent(new DragEvent("drop", { dataTransfer: data, bubbles: true, cancelable: true }));
@@ -65,6 +73,12 @@
     async noise() {
       const done = once("ran");
       element("noise").click();
+      await done;
+    },
+    async values(choice) {
+      const done = once("ran");
+      element("values").value = choice;
+      element("values").dispatchEvent(new Event("change"));
       await done;
     },
     async show(index) {

@@ -1,6 +1,5 @@
 //! Models and their answers: what is known already, and runs of the rest.
 
-use super::input::{Feed, Window};
 use super::results::{Key, Outcome, Results};
 use super::set::Set;
 use super::{Pool, Settings};
@@ -11,6 +10,7 @@ use kiln_codegen::features::Features;
 use kiln_codegen::ir::options::StatePair;
 use kiln_codegen::ir::{DType, Data, Graph, Type, ValueId};
 use kiln_codegen::{Input, Options};
+use kiln_tools::cases::feed::{Feed, Window};
 use std::path::Path;
 use std::time::Instant;
 

@@ -2,18 +2,15 @@
 
 mod candidate;
 mod data;
-mod input;
 mod judge;
 mod metrics;
 mod page;
-pub(crate) mod picture;
 mod results;
 mod set;
-mod sound;
 mod text;
 
 pub use data::*;
-pub use input::Numbers;
+pub use kiln_tools::cases::feed::Numbers;
 pub use metrics::{ClassMeasures, Detection, Latency, Measures, Point, Quantiles, Top};
 pub use set::Columns;
 
@@ -25,8 +22,9 @@ use judge::Judge;
 use kiln_boards::Board;
 use kiln_codegen::ir::Graph;
 use kiln_codegen::Options;
+use kiln_tools::cases::feed::Raw;
 use results::Results;
-use set::{Raw, Set};
+use set::Set;
 use std::path::{Path, PathBuf};
 
 /// What is asked for.

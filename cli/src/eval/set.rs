@@ -1,11 +1,14 @@
 //! Labelled sets: folders of pictures or recordings, tables, archives of arrays.
 
-use super::picture::Picture;
-use super::sound::Sound;
 use crate::npz::{self, Array};
 use anyhow::{bail, Context, Result};
-use kiln_codegen::ir::{DType, Data};
+use kiln_codegen::ir::Data;
+use kiln_tools::cases::feed::picture::Picture;
+use kiln_tools::cases::feed::sound::Sound;
+use kiln_tools::cases::feed::{Raw, Tensor};
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
 /// Samples with their labels.
@@ -34,34 +37,6 @@ enum Content {
     Numbers(Vec<f64>),
     /// Of all arrays of inputs the case with this index.
     Case(usize),
-}
-
-/// What a set has of a sample.
-#[derive(Debug)]
-pub(super) enum Raw {
-    Picture(Picture),
-    Sound(Sound),
-    /// A row of a table.
-    Numbers(Vec<f64>),
-    /// The inputs in order.
-    Tensors(Vec<Tensor>),
-}
-
-/// One case of an array.
-#[derive(Clone, Debug)]
-pub(super) struct Tensor {
-    pub(super) dtype: DType,
-    pub(super) data: Data,
-}
-
-impl Tensor {
-    /// The elements as numbers.
-    pub(super) fn numbers(&self) -> Vec<f64> {
-        match self.dtype {
-            DType::F32 => self.data.to_f32().into_iter().map(f64::from).collect(),
-            dtype => self.data.to_ints(dtype).into_iter().map(|value| value as f64).collect(),
-        }
-    }
 }
 
 /// Where labels and inputs are in a file.
@@ -118,14 +93,18 @@ impl Set {
     /// Where its file cannot be read.
     pub(super) fn read(&self, sample: &Sample) -> Result<Raw> {
         Ok(match &sample.content {
-            Content::Picture(path) => Raw::Picture(Picture::read(path)?),
-            Content::Sound(path) => Raw::Sound(Sound::read(path)?),
+            Content::Picture(path) => Raw::Picture(Picture::read(opened(path)?)?),
+            Content::Sound(path) => Raw::Sound(Sound::read(opened(path)?)?),
             Content::Numbers(numbers) => Raw::Numbers(numbers.clone()),
             Content::Case(case) => {
                 Raw::Tensors(self.arrays.iter().map(|array| tensor(array, *case)).collect())
             }
         })
     }
+}
+
+fn opened(path: &Path) -> std::io::Result<BufReader<File>> {
+    Ok(BufReader::new(File::open(path)?))
 }
 
 fn extension(path: &Path) -> String {

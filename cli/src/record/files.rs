@@ -3,10 +3,10 @@
 use super::clips::Clip;
 use super::frames::Kind;
 use super::{Format, Settings};
-use crate::eval::picture::Picture;
 use crate::npz::{self, Array};
 use anyhow::{Context, Result};
 use kiln_codegen::ir::{DType, Data};
+use kiln_tools::cases::feed::picture::Picture;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::{Cursor, ErrorKind};

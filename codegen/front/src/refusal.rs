@@ -51,9 +51,8 @@ impl Refusal {
 
     /// An operator that a function of the user's can compute.
     pub(crate) fn unbound(what: impl Into<String>, name: &str) -> Self {
-        let help = format!(
-            "name a function of yours that computes it: custom_op({name:?}, crate::kernels::my_op)"
-        );
+        let help =
+            format!("name a function of yours that computes it: custom_op({name:?}, crate::kernels::my_op)");
         Refusal::unsupported(what, help)
     }
 

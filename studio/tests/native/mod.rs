@@ -88,11 +88,16 @@ pub fn validate(model: &[u8], name: &str, golden: &[u8]) -> String {
 
 /// The file that `infer` writes for one with inputs, or what it complains of.
 pub fn infer(model: &[u8], name: &str, inputs: &[u8]) -> Result<Vec<u8>, String> {
+    infer_with(model, name, inputs, &[])
+}
+
+/// The same with options.
+pub fn infer_with(model: &[u8], name: &str, inputs: &[u8], options: &[&str]) -> Result<Vec<u8>, String> {
     let folder = Folder::new();
     let (file, outputs) = (folder.file("golden.npz", inputs), folder.0.join("outputs.npz"));
     let written = outputs.to_str().unwrap();
     let command = ["infer", "--on", "interp", "--inputs", &file, "-o", written];
-    let output = folder.kiln(&command, model, name, &[]);
+    let output = folder.kiln(&command, model, name, options);
     match output.status.success() {
         true => Ok(std::fs::read(outputs).unwrap()),
         false => Err(String::from_utf8(output.stderr).unwrap()),

@@ -1,5 +1,7 @@
 //! The page runs a model: outputs, verdicts and complaints are those of `cargo kiln infer` and `cargo kiln validate`.
 
+mod given;
+
 use super::{drop_file, look, saved};
 use crate::native::{infer, validate};
 use kiln_studio::page::base64;

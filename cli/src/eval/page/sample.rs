@@ -1,11 +1,10 @@
 //! What a sample looks like.
 
 use super::chart;
-use crate::eval::input::frame_of;
-use crate::eval::picture::Picture;
-use crate::eval::set::Raw;
 use crate::eval::Evaluation;
 use anyhow::{Context, Result};
+use kiln_tools::cases::feed::picture::Picture;
+use kiln_tools::cases::feed::{frame_of, Raw};
 use maud::{html, Markup};
 
 impl Evaluation {

@@ -105,9 +105,14 @@ impl Golden {
     /// So many cases of noise, without outputs.
     pub fn noise(graph: &Graph, cases: usize) -> Golden {
         let mut noise = Noise::default();
+        Self::of_inputs(graph, (0..cases).map(|_| noise.inputs(graph)).collect())
+    }
+
+    /// Cases without outputs: of each the model's inputs, as it stores them.
+    pub fn of_inputs(graph: &Graph, inputs: Vec<Vec<Data>>) -> Golden {
         let types = |ids: &[ValueId]| ids.iter().map(|&id| graph.ty(id).dtype).collect();
         Golden {
-            inputs: (0..cases).map(|_| noise.inputs(graph)).collect(),
+            inputs,
             outputs: Vec::new(),
             fresh: None,
             input_types: types(&graph.inputs),

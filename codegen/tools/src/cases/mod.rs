@@ -1,7 +1,8 @@
-//! Recorded cases of a model: NumPy files with inputs and expected outputs ([`golden`]), what the interpreter makes of them ([`run`]), and how
-//! outputs compare ([`compare`]).
+//! Cases of a model: NumPy files with inputs and expected outputs ([`golden`]), inputs made of pictures, recordings and numbers ([`feed`]), what
+//! the interpreter makes of them ([`run`]), and how outputs compare ([`compare`]).
 
 pub mod compare;
+pub mod feed;
 pub mod golden;
 pub mod noise;
 mod npy;
@@ -17,7 +18,8 @@ use std::fmt;
 pub struct Error(String);
 
 impl Error {
-    pub(crate) fn new(text: impl Into<String>) -> Self {
+    /// In such words.
+    pub fn new(text: impl Into<String>) -> Self {
         Error(text.into())
     }
 

@@ -9,11 +9,59 @@
 //!   `(pixel − 127.5) / 127.5` and `sample / 32768`; over the numbers themselves, they. Elsewhere the user has to say it.
 //! - An array in the type of the input is taken as it is. Other arrays of bytes are pixels, others of 16 bits samples.
 
-use super::picture::Picture;
-use super::set::{Raw, Tensor};
-use super::sound::Sound;
-use anyhow::{bail, ensure, Context, Result};
-use kiln_codegen::ir::{DType, Data, Graph, Op, Type, ValueId};
+pub mod picture;
+pub mod sound;
+
+use crate::cases::{Error, Result};
+use kiln_ir::{DType, Data, Graph, Op, Type, ValueId};
+use picture::Picture;
+use sound::Sound;
+
+/// What a set has of a sample.
+#[derive(Debug)]
+pub enum Raw {
+    /// A picture.
+    Picture(Picture),
+    /// A recording.
+    Sound(Sound),
+    /// A row of a table.
+    Numbers(Vec<f64>),
+    /// The inputs in order.
+    Tensors(Vec<Tensor>),
+}
+
+/// One case of an array.
+#[derive(Clone, Debug)]
+pub struct Tensor {
+    /// Type of the elements.
+    pub dtype: DType,
+    /// The elements.
+    pub data: Data,
+}
+
+impl Tensor {
+    /// The elements as numbers.
+    pub fn numbers(&self) -> Vec<f64> {
+        match self.dtype {
+            DType::F32 => self.data.to_f32().into_iter().map(f64::from).collect(),
+            dtype => self.data.to_ints(dtype).into_iter().map(|value| value as f64).collect(),
+        }
+    }
+}
+
+/// What cannot be taken, and why.
+fn refuse<T>(text: impl Into<String>) -> Result<T> {
+    Err(Error::new(text))
+}
+
+/// Refuses with a text, unless the condition holds.
+macro_rules! ensure {
+    ($condition:expr, $($text:tt)+) => {
+        if !$condition {
+            return refuse(format!($($text)+));
+        }
+    };
+}
 
 /// How numbers become real values: `(number − mean) · scale`.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -26,7 +74,7 @@ pub struct Numbers {
 
 /// Makes inputs of samples.
 #[derive(Debug)]
-pub(super) struct Feed {
+pub struct Feed {
     inputs: Vec<Input>,
     numbers: Numbers,
     fit: bool,
@@ -36,13 +84,13 @@ pub(super) struct Feed {
 
 /// How a sliding model takes rows.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Window {
+pub struct Window {
     /// Rows of a window.
-    pub(super) rows: usize,
+    pub rows: usize,
     /// Elements of a row.
-    pub(super) row: usize,
+    pub row: usize,
     /// Rows from one window to the next.
-    pub(super) hop: usize,
+    pub hop: usize,
 }
 
 #[derive(Debug)]
@@ -54,12 +102,13 @@ struct Input {
 
 /// The inputs of a sample.
 #[derive(Debug)]
-pub(super) struct Inputs {
+pub struct Inputs {
     /// Of each step: a model without state has one.
-    pub(super) steps: Vec<Vec<Data>>,
+    pub steps: Vec<Vec<Data>>,
     /// How many numbers were outside of what the input can store.
-    pub(super) clipped: usize,
-    pub(super) numbers: usize,
+    pub clipped: usize,
+    /// How many there were.
+    pub numbers: usize,
 }
 
 /// What numbers of a set are.
@@ -80,14 +129,14 @@ struct Frame {
 
 impl Feed {
     /// `window`: that of a sliding model.
-    pub(super) fn new(graph: &Graph, numbers: Numbers, fit: bool, window: Option<Window>) -> Feed {
+    pub fn new(graph: &Graph, numbers: Numbers, fit: bool, window: Option<Window>) -> Feed {
         let inputs =
             graph.inputs.iter().map(|&id| Input { ty: graph.ty(id).clone(), stored: stored(graph, id) });
         Feed { inputs: inputs.collect(), numbers, fit, has_state: !graph.states.is_empty(), window }
     }
 
     /// Has numbers become the real values that they are for another model, where this one does not say which they are.
-    pub(super) fn follow(&mut self, other: &Feed) {
+    pub fn follow(&mut self, other: &Feed) {
         for (input, other) in self.inputs.iter_mut().zip(&other.inputs) {
             input.stored = input.stored.or(other.stored);
         }
@@ -97,7 +146,7 @@ impl Feed {
     ///
     /// # Errors
     /// Says what does not fit, and what would help.
-    pub(super) fn inputs(&self, raw: Raw) -> Result<Inputs> {
+    pub fn inputs(&self, raw: Raw) -> Result<Inputs> {
         match raw {
             Raw::Picture(picture) => {
                 let (pixels, channels) = self.pixels(&picture)?;
@@ -112,7 +161,7 @@ impl Feed {
             Raw::Tensors(tensors) => {
                 let each = self.inputs.iter().zip(&tensors).map(|(input, tensor)| self.tensor(input, tensor));
                 let mut each = each.collect::<Result<Vec<_>>>()?.into_iter();
-                let first = each.next().context("the model has no input")?;
+                let first = each.next().ok_or_else(|| Error::new("the model has no input"))?;
                 each.try_fold(first, |mut all, next| {
                     ensure!(
                         all.steps.len() == next.steps.len(),
@@ -132,7 +181,7 @@ impl Feed {
     }
 
     /// In words, how numbers of such a sample become real values.
-    pub(super) fn rule(&self, raw: &Raw) -> Result<String> {
+    pub fn rule(&self, raw: &Raw) -> Result<String> {
         let Some(input) = self.inputs.first() else { return Ok(String::new()) };
         let (kind, word) = match raw {
             Raw::Picture(_) => (Kind::Pixel, "pixel"),
@@ -181,7 +230,7 @@ impl Feed {
     /// Numbers for the one input.
     fn one(&self, kind: Kind, numbers: Vec<f64>) -> Result<Inputs> {
         let [input] = &self.inputs[..] else {
-            bail!("the model has {} inputs: save them in an archive, numpy.savez(\"set.npz\", in_0=…, in_1=…, y=…)", self.inputs.len())
+            return refuse(format!("the model has {} inputs: save them in an archive, numpy.savez(\"set.npz\", in_0=…, in_1=…, y=…)", self.inputs.len()));
         };
         self.stored(input, kind, &numbers)
     }
@@ -240,12 +289,12 @@ impl Feed {
             Some(Window { row, .. }) if count > each && count % row.max(1) == 0 => Ok(row),
             None if self.has_state && count > 0 && count % each.max(1) == 0 => Ok(each),
             Some(Window { row, .. }) => {
-                bail!("it has {count} values, the model's window {dims:?} takes {each}, and each row more {row}")
+                refuse(format!("it has {count} values, the model's window {dims:?} takes {each}, and each row more {row}"))
             }
             None if self.has_state => {
-                bail!("it has {count} values, the model's input {dims:?} takes {each}, or a multiple of it for several steps")
+                refuse(format!("it has {count} values, the model's input {dims:?} takes {each}, or a multiple of it for several steps"))
             }
-            None => bail!("it has {count} values, the model's input {dims:?} takes {each}"),
+            None => refuse(format!("it has {count} values, the model's input {dims:?} takes {each}")),
         }
     }
 
@@ -259,10 +308,10 @@ impl Feed {
             let channels = match elements {
                 all if all == width * height => 1,
                 all if all == width * height * 3 => 3,
-                _ => bail!(
+                _ => return refuse(format!(
                     "it is a picture of {width} × {height} pixels in {channels} channel(s), the model's input {:?} takes {elements} values\n    help: the pictures need the size of those in training",
                     input.ty.shape.dims()
-                ),
+                )),
             };
             let picture = picture.clone().with_channels(channels)?;
             return Ok((picture.pixels.into_iter().map(f64::from).collect(), channels));
@@ -299,7 +348,7 @@ impl Feed {
         let takes_samples = dims.iter().filter(|&&dim| dim != 1).count() <= 1;
         ensure!(
             takes_samples,
-            "it has {count} samples, the model's input {dims:?} takes {elements} values: features, as it seems, which `eval` does not compute\n    help: compute them as in training, and save them: numpy.savez(\"set.npz\", x=features, y=labels)"
+            "it has {count} samples, the model's input {dims:?} takes {elements} values: features, as it seems\n    help: name those of training in the option `features`; or compute them, and save them: numpy.savez(\"set.npz\", x=features, y=labels)"
         );
         ensure!(
             self.fit || !self.has_state,
@@ -344,7 +393,7 @@ impl Feed {
             _ => "--scale 1/255 gives values from 0 to 1, --mean 127.5 --scale 1/127.5 from -1 to 1, --scale 1 the pixels themselves",
         };
         let Some((dtype, scale, zero)) = input.stored else {
-            bail!("the model takes {}, and does not say which values {what} have\n    help: say it as it was in training: {help}", input.ty.dtype.name())
+            return refuse(format!("the model takes {}, and does not say which values {what} have\n    help: say it as it was in training: {help}", input.ty.dtype.name()));
         };
         let (low, high) = dtype.int_range().unwrap_or_default();
         let real = |stored: i64| (stored - i64::from(zero)) as f64 * scale;
@@ -355,7 +404,7 @@ impl Feed {
             .find(|((from, to), _)| near(low, *from, to - from) && near(high, *to, to - from));
         match found {
             Some((_, numbers)) => Ok(numbers),
-            None => bail!("the model takes values from {low:.4} to {high:.4}, which says not how {what} become such values\n    help: say it as it was in training: {help}"),
+            None => refuse(format!("the model takes values from {low:.4} to {high:.4}, which says not how {what} become such values\n    help: say it as it was in training: {help}")),
         }
     }
 }
@@ -434,7 +483,7 @@ fn frame(ty: &Type) -> Option<Frame> {
 }
 
 /// The first input as a picture to look at: width, height, channels, and whether it is planar.
-pub(super) fn frame_of(graph: &Graph) -> Option<(usize, usize, usize, bool)> {
+pub fn frame_of(graph: &Graph) -> Option<(usize, usize, usize, bool)> {
     let frame = frame(graph.ty(*graph.inputs.first()?))?;
     Some((frame.width, frame.height, frame.channels, frame.planar))
 }
