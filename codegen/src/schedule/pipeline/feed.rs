@@ -2,7 +2,7 @@
 
 use super::{Draft, Obstacle, Ring};
 use crate::ir::{Graph, NodeId};
-use crate::schedule::{rows, Feed, Flow};
+use crate::schedule::{rows, views, Feed, Flow};
 use std::ops::Range;
 
 /// Why a model cannot take its input row by row.
@@ -54,7 +54,16 @@ impl Refused {
 /// The shortest run of nodes from the first on that reads all of the model's only input.
 fn readers(graph: &Graph, flow: &Flow) -> Result<Range<usize>, Refused> {
     let &[input] = &graph.inputs[..] else { return Err(Refused::Inputs(graph.inputs.len())) };
-    let last = flow.readers(input).iter().map(|&(at, _)| at).max();
+    // What reads it under another shape reads it, too.
+    let (mut same, mut last, mut next) = (vec![input], None, 0);
+    while let Some(&id) = same.get(next) {
+        for &(at, _) in flow.readers(id) {
+            let node = graph.node(graph.order[at]);
+            same.extend(views::keeps_rows(graph, node).then_some(node.result));
+            last = last.max(Some(at));
+        }
+        next += 1;
+    }
     match last.filter(|_| !flow.is_kept(input)) {
         Some(last) => Ok(0..last + 1),
         None => Err(Refused::Inputs(1)),
