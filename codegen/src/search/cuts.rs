@@ -63,7 +63,9 @@ pub(super) fn cuts(
             continue;
         }
         if start > 0 || fed == 0 {
-            let (peak, calls) = (memory.whole(start), 1);
+            // Views are no calls.
+            let result = graph.node(graph.order[start]).result;
+            let (peak, calls) = (memory.whole(start), usize::from(flow.base(result) == result));
             extend(&mut best, start..start + 1, peak, calls);
         }
         let feed = if start == 0 { feed } else { Feed::Whole };
