@@ -121,8 +121,9 @@ fn samples_slide() {
     }
 }
 
-/// A network that sees an image of time and frequency whose axes are `dims`. Its convolutions go along both, and pad frequencies.
-fn image_network(dims: &[usize], quantised: bool) -> Graph {
+/// A network that sees an image of time and frequency whose axes are `dims`. Its convolutions go along both, and pad frequencies. Behind them is a dense layer on the
+/// flattened image, or on its mean.
+fn image_network(dims: &[usize], quantised: bool, mean: bool) -> Graph {
     let (kind, scale, fine, last) = match quantised {
         true => ("i8", "q(0.25 : 10)", "q(0.05 : 0)", "q(1.0 : 4)"),
         false => ("f32", "", "", ""),
@@ -147,6 +148,10 @@ fn image_network(dims: &[usize], quantised: bool) -> Graph {
     };
     let pad = if time_first { "0, 0, 0, 1" } else { "0, 1, 0, 0" };
     let (image, first, second) = (pair(FRAMES, 8), pair(4, 3), pair(3, 2));
+    let (inputs, made) = match mean {
+        true => (4, format!("mean(%b) {{axes = [1, 2], {}}}", layer("1431655765 * 2^-2"))),
+        false => (24, "reshape(%b)".to_string()),
+    };
     // Channel-first images are turned, as the readers of PyTorch's formats do it.
     let turned = match dims {
         [1, 1, ..] => "transpose(%x) {perm = [0, 2, 3, 1]}",
@@ -157,17 +162,17 @@ fn image_network(dims: &[usize], quantised: bool) -> Graph {
            input %x \"frames\": {kind}{dims:?} {scale}
            const %w: {kind}[4,3,3,1] {fine} = [{}]
            const %v: {kind}[4,{window},1] {fine} = [{}]
-           const %d: {kind}[3,24] {fine} = [{}]
+           const %d: {kind}[3,{inputs}] {fine} = [{}]
            %i: {kind}[1,{image},1] {scale} = {turned}
            %a: {kind}[1,{first},4] {scale} = conv2d(%i, %w) {{window = [3, 3] stride [{}], groups = 1, {a}}}
            %b: {kind}[1,{second},4] {scale} = conv2d(%a, %v) {{window = [{window}] pad [{pad}], groups = 4, {b}}}
-           %f: {kind}[1,24] {scale} = reshape(%b)
+           %f: {kind}[1,{inputs}] {scale} = {made}
            %y: {kind}[1,3] {last} = dense(%f, %d) {{{c}}}
            return %y
          }}",
         numbers(36, 7),
         numbers(24, 5),
-        numbers(72, 3),
+        numbers(3 * inputs, 3),
         pair(1, 2),
         window = pair(2, 3),
     ))
@@ -181,11 +186,12 @@ fn image_network(dims: &[usize], quantised: bool) -> Graph {
 fn images_of_features_slide() {
     let shapes: [&[usize]; 6] =
         [&[1, 6, 8, 1], &[1, 1, 6, 8], &[1, 6, 8], &[1, 1, 8, 6], &[1, 8, 6, 1], &[1, 8, 6]];
-    for (quantised, dims) in
-        [false, true].into_iter().flat_map(|quantised| shapes.map(|dims| (quantised, dims)))
-    {
+    let flattened =
+        [false, true].into_iter().flat_map(|quantised| shapes.map(|dims| (dims, quantised, false)));
+    let averaged = [(shapes[0], false, true), (shapes[0], true, true), (shapes[3], true, true)];
+    for (dims, quantised, mean) in flattened.chain(averaged) {
         let features = Features::of_text(FEATURES).unwrap();
-        let mut graph = image_network(dims, quantised);
+        let mut graph = image_network(dims, quantised, mean);
         features.in_front_of(&mut graph).unwrap();
         verify::verify(&graph).unwrap();
         let samples_of_window = 5 * features.hop() + features.length();
@@ -197,7 +203,7 @@ fn images_of_features_slide() {
             _ => &[],
         };
         for name in [&["host"], boards].concat() {
-            let label = format!("{dims:?}, quantised: {quantised}, on {name}");
+            let label = format!("{dims:?}, quantised: {quantised}, mean: {mean}, on {name}");
             let place = Place::find(name).unwrap();
             let options = place.options(&Options { input: Input::Sliding, float, ..Options::default() });
             let compiled = compile_graph(graph.clone(), &options).unwrap_or_else(|e| panic!("{label}: {e}"));

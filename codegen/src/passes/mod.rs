@@ -72,6 +72,7 @@ mod testing;
 mod tests;
 pub mod turn_images;
 pub mod turn_states;
+pub mod window_means;
 
 use crate::ir::Graph;
 use crate::select::packs_any;
@@ -141,7 +142,7 @@ pub const BY_ROWS: &[Pass] =
     passes![rows_first, simplify, cse, dce, fuse_pad, fuse_activation, plain_spectra, dce];
 
 /// The passes for models that slide along their input.
-pub const SLIDING: &[Pass] = passes![flatten_dense, dce];
+pub const SLIDING: &[Pass] = passes![flatten_dense, window_means, dce];
 
 /// The passes for processors with DSP instructions.
 pub const DSP: &[Pass] = passes![planar];

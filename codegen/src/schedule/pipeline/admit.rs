@@ -96,7 +96,7 @@ impl Draft {
 }
 
 /// Whether rows of the result are made of padding.
-fn pads_rows(node: &Node) -> bool {
+pub(super) fn pads_rows(node: &Node) -> bool {
     match &node.op {
         Op::Pad { before, after, .. } => {
             before.get(1).is_some_and(|&n| n > 0) || after.get(1).is_some_and(|&n| n > 0)

@@ -1,7 +1,8 @@
 //! Pipelines whose input arrives row by row.
 
+use super::admit::pads_rows;
 use super::{Draft, Obstacle, Ring};
-use crate::ir::{Graph, NodeId};
+use crate::ir::{Graph, NodeId, Op};
 use crate::schedule::{rows, views, Feed, Flow};
 use std::ops::Range;
 
@@ -38,6 +39,28 @@ impl Refused {
             Refused::At(Obstacle { node, why }) => {
                 let node = graph.node(*node);
                 format!("{} {:?} {why}", node.op.name(), graph.value(node.result).label())
+            }
+        }
+    }
+
+    /// What lets the model slide, or what to do instead.
+    pub fn way_out(&self, graph: &Graph) -> &'static str {
+        let obstacle = match self {
+            Refused::State => return "leave out the option, and give `invoke` each new input",
+            Refused::Inputs(_) | Refused::Period(_) | Refused::Gap(..) => {
+                return "use input = \"rows\" or input = \"whole\"";
+            }
+            Refused::At(obstacle) => graph.node(obstacle.node),
+        };
+        match obstacle.op {
+            _ if pads_rows(obstacle) => {
+                "train the model without padding along the rows, or use input = \"rows\" or input = \"whole\""
+            }
+            Op::Reshape {} | Op::Transpose { .. } => {
+                "export the model with time as the second axis, as in [1, time, features, channels], and let no layer move it; or use input = \"rows\" or input = \"whole\""
+            }
+            _ => {
+                "let convolutions, poolings and elementwise operators alone read rows, and a mean, a pooling or a dense layer make one row of all of them; or use input = \"rows\" or input = \"whole\""
             }
         }
     }
