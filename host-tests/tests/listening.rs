@@ -6,7 +6,7 @@ use cargo_kiln::slide::Sequence;
 use kiln_codegen::features::Features;
 use kiln_codegen::interp::Machine;
 use kiln_codegen::ir::{DType, Data, Graph, Quant};
-use kiln_codegen::{compile_graph, verify, Float, Input, Options};
+use kiln_codegen::{compile_graph, verify, Float, Input, Optimize, Options};
 use kiln_host_tests::{assert_slides, corpus};
 
 const FEATURES: &str =
@@ -386,6 +386,38 @@ fn averages_go_on() {
     let numbers = rows[1..].concat();
     let most = numbers.iter().fold(0.0f32, |most, x| most.max(*x));
     assert!(most > 0.5 && numbers.iter().any(|&x| x < most / 2.0), "{numbers:?}");
+}
+
+/// The network of MLPerf's keyword spotting sees an image of 49 frames of 10 MFCC, and pads it: it takes samples one by one, and does not slide.
+#[test]
+fn the_keywords_take_samples() {
+    let Some(model) = corpus().into_iter().find(|model| model.name == "mlperf_kws_int8") else {
+        println!("mlperf_kws_int8 is not there: set KILN_CORPUS");
+        return;
+    };
+    let bytes = std::fs::read(&model.path).unwrap();
+    let features = "tf.signal, sample_rate = 16000, win_length = 640, hop = 320, n_mels = 40, f_min = 20.0, f_max = 4000.0, n_mfcc = 10";
+    let options = |input| Options { input, features: Some(features.into()), ..Options::default() };
+    let graph = kiln_codegen::import(&bytes, &model.name, &options(Input::Whole)).unwrap();
+    let samples = samples(48 * 320 + 640);
+    let cases = [
+        vec![Data::from_i16(&samples)],
+        vec![Data::from_i16(&samples.iter().map(|x| x / 7).collect::<Vec<_>>())],
+    ];
+    let place = Place::find("qemu-cortex-m4").unwrap();
+    let outputs = [Input::Whole, Input::Rows].map(|input| {
+        let options = place.options(&Options { optimize: Optimize::Memory, ..options(input) });
+        let compiled = compile_graph(graph.clone(), &options).unwrap();
+        if input == Input::Rows {
+            // Not the samples, and no image of the network as a whole.
+            assert!(compiled.plan.ram_bytes() < 11 * 1024, "{}", compiled.plan.ram_bytes());
+        }
+        place.run(&graph, &compiled, &cases).unwrap()
+    });
+    assert_eq!(outputs[0], outputs[1]);
+    assert_ne!(outputs[0][0], outputs[0][1]);
+    let refused = compile_graph(graph, &options(Input::Sliding)).unwrap_err().to_string();
+    assert!(refused.contains("conv2d") && refused.contains("without padding along the rows"), "{refused}");
 }
 
 /// The network of MLPerf's streaming wake word, with 40 bands of mel in front of it, keeps to its budget of memory.
