@@ -149,7 +149,7 @@ fn image_network(dims: &[usize], quantised: bool, mean: bool) -> Graph {
     let pad = if time_first { "0, 0, 0, 1" } else { "0, 1, 0, 0" };
     let (image, first, second) = (pair(FRAMES, 8), pair(4, 3), pair(3, 2));
     let (inputs, made) = match mean {
-        true => (4, format!("mean(%b) {{axes = [1, 2], {}}}", layer("1431655765 * 2^-2"))),
+        true => (4, format!("mean(%b) {{axes = [1, 2], {}}}", layer("701408733 * 2^-1"))),
         false => (24, "reshape(%b)".to_string()),
     };
     // Channel-first images are turned, as the readers of PyTorch's formats do it.
@@ -242,6 +242,19 @@ fn images_of_features_slide() {
             );
         }
     }
+}
+
+/// A network of floats whose bits count is not turned: what prevents sliding is named, and what helps.
+#[test]
+fn what_is_not_turned_says_why() {
+    let mut graph = image_network(&[1, 1, 8, 6], false, false);
+    Features::of_text(FEATURES).unwrap().in_front_of(&mut graph).unwrap();
+    let options = Options { input: Input::Sliding, float: Float::Reproducible, ..Options::default() };
+    let refused = compile_graph(graph, &options).unwrap_err().to_string();
+    assert!(
+        refused.contains("needs all rows of") && refused.contains("time as the second axis"),
+        "{refused}"
+    );
 }
 
 /// The samples of each window of a sequence that is complete.

@@ -30,7 +30,7 @@
 //!
 //! Integers are exact. On floats the passes are exact too, but for the sign of zeros and NaNs where a padding of zeros is
 //! skipped instead of added, for `fold_scale`, which rounds products of constants, for `subtract_means` and `hard_swish`, whose factors have another order, and for
-//! `permute_dense` and `recurrent`, which add in another order.
+//! `permute_dense`, `turn_images` and `recurrent`, which add in another order.
 
 pub mod channel_groups;
 pub mod constant_channels;

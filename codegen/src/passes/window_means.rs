@@ -56,7 +56,8 @@ fn windowed(op: &Op, dtype: DType, window: Window, channels: usize) -> Option<(O
     let Op::Mean { rescale, clamp, .. } = op else { return None };
     match (dtype, rescale) {
         (DType::F32, Rescale::Real) => Some((Op::AvgPool2d { window, clamp: *clamp }, None)),
-        (DType::I8, Rescale::FixedPoint(_)) => {
+        // Very small multipliers of a mean have smaller mantissas than a convolution may have.
+        (DType::I8, Rescale::FixedPoint(by)) if by.iter().all(|by| by.value == 0 || by.value >= 1 << 29) => {
             let ones =
                 Data::new(vec![1u8; channels.checked_mul(window.size[0])?.checked_mul(window.size[1])?]);
             let mut ty = Type::plain(DType::I8, &[channels, window.size[0], window.size[1], 1]);
@@ -127,5 +128,11 @@ mod tests {
                 &format!("input %x: f32[{x}] %y: f32[{y}] = mean(%x) {{axes = [{axes}], {real}}} return %y"),
             );
         }
+        keeps(
+            run,
+            "input %x: i8[1,3,2,2] q(0.5 : -3)
+             %y: i8[1,2] q(0.25 : 7) = mean(%x) {axes = [1, 2], rescale = [178956970 * 2^-31], clamp = -128..=127}
+             return %y",
+        );
     }
 }
