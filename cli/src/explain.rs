@@ -139,6 +139,7 @@ fn row_by_row(graph: Graph, input: Input, options: &Options) -> Result<String, E
         Input::Sliding => "slides",
         Input::Whole | Input::Rows => "takes its input by rows",
     };
+    let mut help = None;
     let why = match compile_graph(graph, &options) {
         Ok(compiled) => {
             let held = compiled.program.fed.zip(compiled.program.inputs.first());
@@ -146,13 +147,17 @@ fn row_by_row(graph: Graph, input: Input, options: &Options) -> Result<String, E
             let option = Door::CommandLine.option("input", input.name());
             return Ok(format!("{what}: yes, with {option}; {rows} rows of it are held at a time"));
         }
-        Err(Error::Options(problem)) => problem.what,
+        Err(Error::Options(problem)) => {
+            help = Some(Door::CommandLine.translate(&problem.help)).filter(|_| input == Input::Sliding);
+            problem.what
+        }
         Err(Error::Unsupported(problems)) => {
             problems.into_iter().map(|problem| problem.what).collect::<Vec<_>>().join("; ")
         }
         Err(error) => return Err(error),
     };
-    Ok(format!("{what}: no, {}", why.strip_prefix(REFUSED).unwrap_or(&why)))
+    let help = help.map_or(String::new(), |help| format!("\n    help: {help}"));
+    Ok(format!("{what}: no, {}{help}", why.strip_prefix(REFUSED).unwrap_or(&why)))
 }
 
 fn operators(summary: &Summary) -> String {
@@ -217,6 +222,7 @@ mod tests {
         let line =
             "in front: lines of a camera: 320 × 240 pixels of gray8, of which 320 × 240 become 48 × 48 (nearest)";
         assert!(text.lines().any(|found| found == line), "{text}");
+        assert!(!text.contains("takes its input by rows: no"), "{text}");
         assert!(text.contains("slides: no, frames of a camera do not slide"), "{text}");
     }
 

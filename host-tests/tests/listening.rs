@@ -6,7 +6,7 @@ use cargo_kiln::slide::Sequence;
 use kiln_codegen::features::Features;
 use kiln_codegen::interp::Machine;
 use kiln_codegen::ir::{DType, Data, Graph, Quant};
-use kiln_codegen::{compile_graph, verify, Input, Options};
+use kiln_codegen::{compile_graph, verify, Float, Input, Optimize, Options};
 use kiln_host_tests::{assert_slides, corpus};
 
 const FEATURES: &str =
@@ -105,12 +105,7 @@ fn samples_slide() {
         let mut sequence = Sequence::new(&graph, &[vec![window]], fed.rows, slide.hop).unwrap();
         let complete: Vec<usize> =
             (0..sequence.outputs.len()).filter(|&k| !sequence.outputs[k].is_empty()).collect();
-        let window = |&last: &usize| {
-            let rows = &sequence.frames[last + 1 - fed.rows..=last];
-            let samples: Vec<i16> = rows.iter().map(|row| row[0].to_ints(DType::I16)[0] as i16).collect();
-            vec![Data::from_i16(&samples)]
-        };
-        let windows: Vec<Vec<Data>> = complete.iter().map(window).collect();
+        let windows = windows(&sequence, fed.rows);
         let host = Place::find("host").unwrap();
         let whole = compile_graph(graph.clone(), &Options::default()).unwrap();
         let whole = host.run(&graph, &whole, &windows).unwrap();
@@ -124,6 +119,153 @@ fn samples_slide() {
         assert_eq!(slid, sequence.outputs, "{text}");
         assert_slides(&graph, &compiled, &sequence);
     }
+}
+
+/// A network that sees an image of time and frequency whose axes are `dims`. Its convolutions go along both, and pad frequencies. Behind them is a dense layer on the
+/// flattened image, or on its mean.
+fn image_network(dims: &[usize], quantised: bool, mean: bool) -> Graph {
+    let (kind, scale, fine, last) = match quantised {
+        true => ("i8", "q(0.25 : 10)", "q(0.05 : 0)", "q(1.0 : 4)"),
+        false => ("f32", "", "", ""),
+    };
+    let numbers = |count: usize, by: usize| {
+        let number = |k: usize| match quantised {
+            true => format!("{}", ((k * by + 5) % 17) as i64 - 8),
+            false => format!("{:?}", ((k * by + 5) % 17) as f32 / 64.0 - 0.125),
+        };
+        (0..count).map(number).collect::<Vec<_>>().join(", ")
+    };
+    let layer = |multiplier: &str| match quantised {
+        true => format!("rescale = [{multiplier}], clamp = -128..=127"),
+        false => "rescale = real, clamp = -inf..=inf".into(),
+    };
+    let (a, b, c) = (layer("1363741824 * 2^-4"), layer("1573741824 * 2^-3"), layer("1273741824 * 2^-5"));
+    // Time first, or frequencies: heights and widths of the images, and of windows and strides.
+    let time_first = dims.iter().find(|&&dim| dim != 1) == Some(&FRAMES);
+    let pair = |time: usize, frequency: usize| match time_first {
+        true => format!("{time}, {frequency}"),
+        false => format!("{frequency}, {time}"),
+    };
+    let pad = if time_first { "0, 0, 0, 1" } else { "0, 1, 0, 0" };
+    let (image, first, second) = (pair(FRAMES, 8), pair(4, 3), pair(3, 2));
+    let (inputs, made) = match mean {
+        true => (4, format!("mean(%b) {{axes = [1, 2], {}}}", layer("701408733 * 2^-1"))),
+        false => (24, "reshape(%b)".to_string()),
+    };
+    // Channel-first images are turned, as the readers of PyTorch's formats do it.
+    let turned = match dims {
+        [1, 1, ..] => "transpose(%x) {perm = [0, 2, 3, 1]}",
+        _ => "reshape(%x)",
+    };
+    let graph = Graph::parse(&format!(
+        "graph \"image\" {{
+           input %x \"frames\": {kind}{dims:?} {scale}
+           const %w: {kind}[4,3,3,1] {fine} = [{}]
+           const %v: {kind}[4,{window},1] {fine} = [{}]
+           const %d: {kind}[3,{inputs}] {fine} = [{}]
+           %i: {kind}[1,{image},1] {scale} = {turned}
+           %a: {kind}[1,{first},4] {scale} = conv2d(%i, %w) {{window = [3, 3] stride [{}], groups = 1, {a}}}
+           %b: {kind}[1,{second},4] {scale} = conv2d(%a, %v) {{window = [{window}] pad [{pad}], groups = 4, {b}}}
+           %f: {kind}[1,{inputs}] {scale} = {made}
+           %y: {kind}[1,3] {last} = dense(%f, %d) {{{c}}}
+           return %y
+         }}",
+        numbers(36, 7),
+        numbers(24, 5),
+        numbers(3 * inputs, 3),
+        pair(1, 2),
+        window = pair(2, 3),
+    ))
+    .unwrap();
+    verify::verify(&graph).unwrap();
+    graph
+}
+
+/// Images of time and frequency: every hop has the bits of an inference on the whole window, on the host and as firmware, but for floats where the image is turned.
+#[test]
+fn images_of_features_slide() {
+    let shapes: [&[usize]; 6] =
+        [&[1, 6, 8, 1], &[1, 1, 6, 8], &[1, 6, 8], &[1, 1, 8, 6], &[1, 8, 6, 1], &[1, 8, 6]];
+    let flattened =
+        [false, true].into_iter().flat_map(|quantised| shapes.map(|dims| (dims, quantised, false)));
+    let averaged = [(shapes[0], false, true), (shapes[0], true, true), (shapes[3], true, true)];
+    for (dims, quantised, mean) in flattened.chain(averaged) {
+        let features = Features::of_text(FEATURES).unwrap();
+        let mut graph = image_network(dims, quantised, mean);
+        features.in_front_of(&mut graph).unwrap();
+        verify::verify(&graph).unwrap();
+        let samples_of_window = 5 * features.hop() + features.length();
+        let time_first = dims.iter().find(|&&dim| dim != 1) == Some(&FRAMES);
+        let exact = quantised || time_first;
+        let float = if exact { Float::Reproducible } else { Float::default() };
+        let boards: &[&str] = match dims {
+            [1, 6, 8, 1] | [1, 1, 8, 6] => &["qemu-cortex-m4", "qemu-rv32imc"],
+            _ => &[],
+        };
+        for name in [&["host"], boards].concat() {
+            let label = format!("{dims:?}, quantised: {quantised}, mean: {mean}, on {name}");
+            let place = Place::find(name).unwrap();
+            let options = place.options(&Options { input: Input::Sliding, float, ..Options::default() });
+            let compiled = compile_graph(graph.clone(), &options).unwrap_or_else(|e| panic!("{label}: {e}"));
+            let fed = compiled.program.fed.as_ref().unwrap();
+            let slide = fed.slide.as_ref().unwrap();
+            assert_eq!((slide.hop, fed.rows, fed.row), (features.hop(), samples_of_window, 1), "{label}");
+            // A frame of samples as floats, three frames of features, two rows of the first layer and three of the second; hosts align them.
+            let (held, aligned) = (4 * (features.length() + 3 * 8 + 2 * 12 + 3 * 8) + 2, 5 * 63);
+            let retained = compiled.plan.state_bytes;
+            assert!(retained <= held + aligned, "{label}: {retained} of {held}");
+            let window = Data::from_i16(&samples(fed.rows));
+            let sequence = Sequence::new(&graph, &[vec![window]], fed.rows, slide.hop).unwrap();
+            let whole =
+                compile_graph(graph.clone(), &place.options(&Options { float, ..Options::default() }))
+                    .unwrap();
+            let whole = place.run(&graph, &whole, &windows(&sequence, fed.rows)).unwrap();
+            let slid = place.build(&graph, &compiled).unwrap().run(&sequence.frames, true).unwrap();
+            let slid: Vec<Vec<Data>> = slid.into_iter().filter(|outputs| !outputs.is_empty()).collect();
+            assert!(
+                whole.len() > 3 && whole.len() == slid.len(),
+                "{label}: {} and {}",
+                slid.len(),
+                whole.len()
+            );
+            if exact {
+                assert_eq!(slid, whole, "{label}");
+            }
+            for (slid, whole) in slid.iter().zip(&whole) {
+                let difference = compare(graph.ty(graph.outputs[0]).dtype, &slid[0], &whole[0]);
+                assert!(difference.passes(), "{label}: {difference:?}");
+            }
+            assert!(
+                whole.iter().any(|outputs| *outputs != whole[0]),
+                "{label}: all windows have {:?}",
+                whole[0]
+            );
+        }
+    }
+}
+
+/// A network of floats whose bits count is not turned: what prevents sliding is named, and what helps.
+#[test]
+fn what_is_not_turned_says_why() {
+    let mut graph = image_network(&[1, 1, 8, 6], false, false);
+    Features::of_text(FEATURES).unwrap().in_front_of(&mut graph).unwrap();
+    let options = Options { input: Input::Sliding, float: Float::Reproducible, ..Options::default() };
+    let refused = compile_graph(graph, &options).unwrap_err().to_string();
+    assert!(
+        refused.contains("needs all rows of") && refused.contains("time as the second axis"),
+        "{refused}"
+    );
+}
+
+/// The samples of each window of a sequence that is complete.
+fn windows(sequence: &Sequence, rows: usize) -> Vec<Vec<Data>> {
+    let complete = (0..sequence.outputs.len()).filter(|&k| !sequence.outputs[k].is_empty());
+    let window = |last: usize| {
+        let rows = &sequence.frames[last + 1 - rows..=last];
+        let samples: Vec<i16> = rows.iter().map(|row| row[0].to_ints(DType::I16)[0] as i16).collect();
+        vec![Data::from_i16(&samples)]
+    };
+    complete.map(window).collect()
 }
 
 #[test]
@@ -257,6 +399,38 @@ fn averages_go_on() {
     let numbers = rows[1..].concat();
     let most = numbers.iter().fold(0.0f32, |most, x| most.max(*x));
     assert!(most > 0.5 && numbers.iter().any(|&x| x < most / 2.0), "{numbers:?}");
+}
+
+/// The network of MLPerf's keyword spotting sees an image of 49 frames of 10 MFCC, and pads it: it takes samples one by one, and does not slide.
+#[test]
+fn the_keywords_take_samples() {
+    let Some(model) = corpus().into_iter().find(|model| model.name == "mlperf_kws_int8") else {
+        println!("mlperf_kws_int8 is not there: set KILN_CORPUS");
+        return;
+    };
+    let bytes = std::fs::read(&model.path).unwrap();
+    let features = "tf.signal, sample_rate = 16000, win_length = 640, hop = 320, n_mels = 40, f_min = 20.0, f_max = 4000.0, n_mfcc = 10";
+    let options = |input| Options { input, features: Some(features.into()), ..Options::default() };
+    let graph = kiln_codegen::import(&bytes, &model.name, &options(Input::Whole)).unwrap();
+    let samples = samples(48 * 320 + 640);
+    let cases = [
+        vec![Data::from_i16(&samples)],
+        vec![Data::from_i16(&samples.iter().map(|x| x / 7).collect::<Vec<_>>())],
+    ];
+    let place = Place::find("qemu-cortex-m4").unwrap();
+    let outputs = [Input::Whole, Input::Rows].map(|input| {
+        let options = place.options(&Options { optimize: Optimize::Memory, ..options(input) });
+        let compiled = compile_graph(graph.clone(), &options).unwrap();
+        if input == Input::Rows {
+            // Not the samples, and no image of the network as a whole.
+            assert!(compiled.plan.ram_bytes() < 11 * 1024, "{}", compiled.plan.ram_bytes());
+        }
+        place.run(&graph, &compiled, &cases).unwrap()
+    });
+    assert_eq!(outputs[0], outputs[1]);
+    assert_ne!(outputs[0][0], outputs[0][1]);
+    let refused = compile_graph(graph, &options(Input::Sliding)).unwrap_err().to_string();
+    assert!(refused.contains("conv2d") && refused.contains("without padding along the rows"), "{refused}");
 }
 
 /// The network of MLPerf's streaming wake word, with 40 bands of mel in front of it, keeps to its budget of memory.

@@ -117,6 +117,34 @@ fn obstacles_are_named() {
     assert!(rows.contains("add \"embedded\" has constants that differ from row to row"), "{rows}");
 }
 
+/// Means over all rows, of a mantissa as TensorFlow Lite's converter and its division by 49 leave it.
+#[test]
+fn means_slide() {
+    for (name, mean) in [
+        ("means", "%y: i8[1,3] q(0.25 : -5) = mean(%a) {axes = [1, 2], rescale = [701408733 * 2^-3], POOLS}"),
+        (
+            "means_of_columns",
+            "%y: i8[1,1,7,3] q(0.5 : 3) = mean(%a) {axes = [1], rescale = [613566756 * 2^-1], POOLS}",
+        ),
+    ] {
+        let lines = format!(
+            "input %x: i8[1,9,7,3] q(0.5 : 3)
+             %a: i8[1,7,7,3] q(0.5 : 3) = max_pool2d(%x) {{window = [3, 1], {POOLS}}}
+             {}
+             return %y",
+            mean.replace("POOLS", POOLS)
+        );
+        assert_eq!(slide(name, &lines).hop, 1);
+    }
+    let lines = format!(
+        "input %x: f32[1,8,3,2]
+         %a: f32[1,7,2,2] = max_pool2d(%x) {{window = [2, 2], {FLOATS}}}
+         %m: f32[1,2] = mean(%a) {{axes = [1, 2], rescale = real, {FLOATS}}}
+         return %m"
+    );
+    assert_eq!(slide("means_of_floats", &lines).hop, 1);
+}
+
 #[test]
 fn floats_slide() {
     let lines = format!(

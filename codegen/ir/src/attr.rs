@@ -37,7 +37,7 @@ impl std::hash::Hash for Real {
 /// division by `2^max(−shift, 0)`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Multiplier {
-    /// Mantissa in Q0.31: 2³⁰ ≤ value < 2³¹, or 0 for the factor 0 (reductions may store smaller ones).
+    /// Mantissa in Q0.31: 2³⁰ ≤ value < 2³¹, or 0 for the factor 0 (reductions may store smaller ones, layers with filters down to 2²⁹).
     pub value: i32,
     /// Power of two, −31..=30.
     pub shift: i32,

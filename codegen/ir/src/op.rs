@@ -461,7 +461,7 @@ op_table! {
         perm: Vec<usize>,
     } where { shapes: |o, y| shapes::transpose(perm, o, y), types: |o, y| types::transpose(perm, o, y) }
     /// The same elements under another shape.
-    Reshape "reshape" (1..=1) {} where { shapes: shapes::reshape, types: types::reshape }
+    Reshape "reshape" (1..=1) {} where { shapes: shapes::reshape, types: types::reshape, rows: Rows::Same }
 }
 
 impl Op {

@@ -24,13 +24,13 @@
 //!
 //! [`qdq`] and [`quantized_io`] are not among them: the one may change an output by a rounding, the other changes the model's interface, so that they belong to what
 //! [`import`](crate::import) reads, before the others. What options
-//! ask for comes behind the others ([`run_for`]): [`FED`] for inputs that arrive row by row, [`BY_ROWS`] for pipelines, [`SLIDING`] for models that
+//! ask for comes behind the others ([`run_for`]): [`TURNED`] and [`FED`] for inputs that arrive row by row, [`BY_ROWS`] for pipelines, [`SLIDING`] for models that
 //! slide. They make operations that go row by row of some that do not, at the price of a few cycles. Layouts come last of all: [`DSP`], for processors whose
 //! kernels know several. [`channel_groups`] belongs to none of them: the search divides what saves memory.
 //!
 //! Integers are exact. On floats the passes are exact too, but for the sign of zeros and NaNs where a padding of zeros is
 //! skipped instead of added, for `fold_scale`, which rounds products of constants, for `subtract_means` and `hard_swish`, whose factors have another order, and for
-//! `permute_dense` and `recurrent`, which add in another order.
+//! `permute_dense`, `turn_images` and `recurrent`, which add in another order.
 
 pub mod channel_groups;
 pub mod constant_channels;
@@ -70,14 +70,16 @@ pub mod subtract_means;
 mod testing;
 #[cfg(test)]
 mod tests;
+pub mod turn_images;
 pub mod turn_states;
+pub mod window_means;
 
 use crate::ir::Graph;
 use crate::select::packs_any;
 use crate::verify;
 use kiln_ir::error::Error;
-use kiln_ir::options::{Input, Optimize, Options};
-use kiln_ir::Isa;
+use kiln_ir::options::{Float, Input, Optimize, Options};
+use kiln_ir::{Isa, Op};
 
 /// A pass.
 #[derive(Clone, Copy, Debug)]
@@ -128,6 +130,10 @@ pub const RECURRENT: &[Pass] = passes![recurrent];
 /// The passes that run once, at the end.
 pub const FINAL: &[Pass] = passes![plain_spectra, odd_weights, lower_tables, cse, dce];
 
+/// The passes for models whose input arrives row by row, and that see an image whose rows are the columns of what arrives. They repeat, as long as something changes.
+pub const TURNED: &[Pass] =
+    passes![turn_images, simplify, sink_transposes, sink_reshapes, permute_dense, mean_of_transposed, dce];
+
 /// The passes for models whose input arrives row by row.
 pub const FED: &[Pass] = passes![reshaped_input, simplify];
 
@@ -136,7 +142,7 @@ pub const BY_ROWS: &[Pass] =
     passes![rows_first, simplify, cse, dce, fuse_pad, fuse_activation, plain_spectra, dce];
 
 /// The passes for models that slide along their input.
-pub const SLIDING: &[Pass] = passes![flatten_dense, dce];
+pub const SLIDING: &[Pass] = passes![flatten_dense, window_means, dce];
 
 /// The passes for processors with DSP instructions.
 pub const DSP: &[Pass] = passes![planar];
@@ -195,6 +201,9 @@ pub fn run_observed(
     observer: &mut dyn FnMut(&str, &Graph),
 ) -> Result<(), Error> {
     run(graph, observer)?;
+    if options.input != Input::Whole {
+        turn(graph, options, observer)?;
+    }
     if options.input != Input::Whole || options.optimize == Optimize::Memory {
         run_each(BY_ROWS, graph, observer)?;
     }
@@ -209,6 +218,27 @@ pub fn run_observed(
     // Kernels that unpack weights know channel-last images only.
     if dsp && !packs_any(graph, options) {
         run_each(DSP, graph, observer)?;
+    }
+    Ok(())
+}
+
+/// Turns images of which height and width were exchanged, with all that reads them, if fewer transposes are left by it.
+fn turn(graph: &mut Graph, options: &Options, observer: &mut dyn FnMut(&str, &Graph)) -> Result<(), Error> {
+    let transposes =
+        |graph: &Graph| graph.nodes().filter(|(_, node)| matches!(node.op, Op::Transpose { .. })).count();
+    let mut passes = TURNED.to_vec();
+    if options.float == Float::Reproducible {
+        passes[0].run = turn_images::run_exact;
+    }
+    let mut trial = graph.clone();
+    for _ in 0..=graph.order.len() {
+        if !run_each(&passes, &mut trial, &mut |_, _| {})? {
+            break;
+        }
+    }
+    if transposes(&trial) < transposes(graph) {
+        *graph = trial;
+        observer(TURNED[0].name, graph);
     }
     Ok(())
 }

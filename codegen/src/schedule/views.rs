@@ -1,5 +1,6 @@
 //! When the elements of a value are adjacent in another: the geometry behind views.
 
+use super::geometry::needs;
 use crate::ir::{Graph, Node, Op, Shape, ValueId};
 
 /// Index of the first element of a slice in its operand, if the slice's elements are adjacent there and in order: every
@@ -47,6 +48,14 @@ pub fn view_of(graph: &Graph, node: &Node) -> Option<(ValueId, usize)> {
         }
         _ => None,
     }
+}
+
+/// Whether a node is a view of an operand that is no constant, and each of its rows is that row of the operand: then it needs no step in pipelines, either.
+pub fn keeps_rows(graph: &Graph, node: &Node) -> bool {
+    let varies = |id: &ValueId| graph.const_data(*id).is_none();
+    matches!(node.op, Op::Reshape {})
+        && node.operands.first().is_some_and(varies)
+        && needs(graph, node, 0, 0).is_some()
 }
 
 /// Whether element `i` of the node's result depends on element `i` of that operand alone (and, where there are two, on elements

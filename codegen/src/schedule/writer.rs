@@ -41,6 +41,9 @@ impl<'g> Writer<'g> {
                 let outside = self.out.storage.places[result.0 as usize].as_mut();
                 outside.into_iter().for_each(|place| place.ring = place.ring.or(Some(1)));
             }
+            if lane.view {
+                continue;
+            }
             let kind = match lane.absorbs {
                 true => StepKind::Absorb { node: lane.node, sums: self.sums(result) },
                 false => StepKind::Compute(lane.node),

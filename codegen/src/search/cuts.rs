@@ -63,7 +63,9 @@ pub(super) fn cuts(
             continue;
         }
         if start > 0 || fed == 0 {
-            let (peak, calls) = (memory.whole(start), 1);
+            // Views are no calls.
+            let result = graph.node(graph.order[start]).result;
+            let (peak, calls) = (memory.whole(start), usize::from(flow.base(result) == result));
             extend(&mut best, start..start + 1, peak, calls);
         }
         let feed = if start == 0 { feed } else { Feed::Whole };
@@ -178,7 +180,7 @@ impl<'g> Memory<'g> {
             match &lane {
                 _ if views::elementwise(self.graph, node, k) => bytes,
                 Some(draft) if in_order(self.graph, node) => {
-                    bytes - draft.gap(self.graph, operand, node.result)
+                    bytes - draft.gap(self.graph, self.flow, operand, node.result)
                 }
                 _ => 0,
             }
@@ -189,7 +191,8 @@ impl<'g> Memory<'g> {
     /// Bytes needed while a pipeline runs.
     pub(super) fn pipeline(&self, draft: &Draft) -> usize {
         let (graph, flow) = (self.graph, self.flow);
-        let results = draft.lanes.iter().map(|lane| graph.node(lane.node).result);
+        let computed = draft.lanes.iter().filter(|lane| !lane.view);
+        let results = computed.map(|lane| graph.node(lane.node).result);
         let left: Vec<ValueId> = results.filter(|&id| !draft.is_internal(graph, flow, id)).collect();
         let mut read: Vec<ValueId> = Vec::new();
         for lane in &draft.lanes {
@@ -201,7 +204,7 @@ impl<'g> Memory<'g> {
         let bytes = |id: ValueId| graph.ty(id).bytes();
         let shared = left.iter().flat_map(|&lower| {
             let read = &read;
-            read.iter().map(move |&upper| bytes(lower) - draft.gap(graph, upper, lower))
+            read.iter().map(move |&upper| bytes(lower) - draft.gap(graph, flow, upper, lower))
         });
         let left_bytes: usize = left.iter().map(|&id| bytes(id)).sum();
         self.before[draft.nodes.start] + draft.bytes(graph) + left_bytes - shared.max().unwrap_or(0)

@@ -299,13 +299,7 @@ fn refused(graph: &Graph, value: &str, why: &Refused) -> Error {
         place: format!("option `input = \"{value}\"`"),
         what: format!("{REFUSED}{}", why.describe(graph)),
         help: match value {
-            "sliding" if matches!(why, Refused::State) => {
-                "leave out the option, and give `invoke` each new input".into()
-            }
-            "sliding" => {
-                "train the model without padding along the rows, or use input = \"rows\" or input = \"whole\""
-                    .into()
-            }
+            "sliding" => why.way_out(graph).into(),
             _ => "use input = \"whole\"".into(),
         },
     })

@@ -519,7 +519,8 @@ fn weighted(rescale: &Rescale, operands: &[&Type], y: &Type) -> Checked {
     };
     ensure!(count == 1 || count == channels, "{count} multipliers for {channels} channels");
     match rescale {
-        Rescale::FixedPoint(list) | Rescale::Once(list) => list.iter().try_for_each(check_multiplier),
+        Rescale::FixedPoint(list) => list.iter().try_for_each(check_divided),
+        Rescale::Once(list) => list.iter().try_for_each(check_multiplier),
         Rescale::Float(list) => {
             let narrow = operands.get(2).is_none_or(|bias| bias.dtype == DType::I32);
             ensure!(narrow, "sums of 64 bits as floats");
@@ -567,6 +568,12 @@ fn single(rescale: &Rescale) -> Result<&Multiplier, String> {
 
 fn check_multiplier(by: &Multiplier) -> Checked {
     check_mantissa(by)?;
+    check_shift(by)
+}
+
+/// A multiplier whose mantissa may have been divided by less than two, as that of a mean is.
+fn check_divided(by: &Multiplier) -> Checked {
+    ensure!(by.value == 0 || by.value >= 1 << 29, "a multiplier's mantissa is {}", by.value);
     check_shift(by)
 }
 

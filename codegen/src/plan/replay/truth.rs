@@ -2,7 +2,7 @@
 
 use crate::interp::{Machine, Values};
 use crate::ir::{Data, Graph, ValueId};
-use crate::schedule::{rows, Pipeline, Schedule, StepKind};
+use crate::schedule::{rows, views, Pipeline, Schedule, StepKind};
 
 /// The bytes of every value; of a value that slides, those of all its rows so far.
 #[derive(Default)]
@@ -36,7 +36,14 @@ impl Truth {
             StepKind::Compute(id) => Some((graph.node(id).result, step.beat.every, step.beat.band)),
             _ => None,
         });
-        for (id, every, band) in graph.inputs.iter().map(|&id| (id, 1, 1)).chain(lanes) {
+        let mut beats: Vec<_> = graph.inputs.iter().map(|&id| (id, 1, 1)).chain(lanes).collect();
+        // Views have no steps.
+        for (_, node) in graph.nodes().filter(|(_, node)| views::keeps_rows(graph, node)) {
+            let beat = beats.iter().find(|(id, ..)| node.operands.first() == Some(id));
+            let view = beat.map(|&(_, every, band)| (node.result, every, band));
+            beats.extend(view);
+        }
+        for (id, every, band) in beats {
             let data = values.get(id).map_err(|e| e.to_string())?.bytes();
             let row = data.len() / rows(&graph.ty(id).shape).max(1);
             let first = start / every * band * row;

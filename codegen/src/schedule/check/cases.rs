@@ -6,7 +6,7 @@ use crate::schedule::{schedule, with_pipelines, Feed, Flow, Schedule};
 use std::collections::BTreeSet;
 
 /// Layers by name: their lines, the input's type, and what is returned.
-const MODELS: [(&str, &str, &str, &str); 11] = [
+const MODELS: [(&str, &str, &str, &str); 15] = [
     (
         "chain",
         "f32[1,11,4,2]",
@@ -107,6 +107,60 @@ const MODELS: [(&str, &str, &str, &str); 11] = [
         "%e",
     ),
     (
+        "reshaped",
+        "f32[1,10,4,2]",
+        "%a \"a\": f32[1,10,4,2] = max_pool2d(%x) {SAME, NOCLAMP}
+         %v \"v\": f32[1,10,2,4] = reshape(%a)
+         %b \"b\": f32[1,10,2,4] = max_pool2d(%v) {SAME, NOCLAMP}
+         %t \"t\": f32[1,10,4,2] = tanh(%a)
+         %r \"r\": f32[1,10,4,2] = reshape(%b)
+         %d \"d\": f32[1,10,4,2] = add(%t, %r) {rescale = real, NOCLAMP}
+         %f \"f\": f32[1,5,2,2] = max_pool2d(%d) {window = [2, 2] stride [2, 2], NOCLAMP}
+         %g \"g\": f32[1,5,4] = reshape(%f)
+         %h \"h\": f32[1,5,4] = softmax(%g) {beta = 1.0, scale = real}",
+        "%h",
+    ),
+    (
+        "unfolded",
+        "f32[1,8,4,2]",
+        "%u \"u\": f32[1,8,8,1] = reshape(%x)
+         %a \"a\": f32[1,8,8,1] = max_pool2d(%u) {SAME, NOCLAMP}
+         %b \"b\": f32[1,8,4,2] = max_pool2d(%x) {SAME, NOCLAMP}
+         %z \"z\": f32[1,8,4,2] = reshape(%a)
+         %v \"v\": f32[1,8,2,4] = reshape(%z)
+         %c \"c\": f32[1,8,4,4] = concat(%z, %b) {axis = 3}
+         %d \"d\": f32[1,8,2,4] = softmax(%v) {beta = 1.0, scale = real}
+         %e \"e\": f32[1,4,4,4] = max_pool2d(%c) {window = [2, 1] stride [2, 1], NOCLAMP}",
+        "%e, %d, %z",
+    ),
+    (
+        "image of frames",
+        "f32[1,11,1,2]",
+        "%a \"a\": f32[1,5,1,4] = conv2d(%x, %four) {window = [3, 1] stride [2, 1], groups = 1, rescale = real, NOCLAMP}
+         %v \"v\": f32[1,5,4,1] = reshape(%a)
+         %b \"b\": f32[1,5,4,1] = tanh(%v)
+         %c \"c\": f32[1,3,2,1] = max_pool2d(%b) {window = [3, 3], NOCLAMP}
+         %z \"z\": f32[1,3,1,2] = reshape(%c)
+         %d \"d\": f32[1,1,1,2] = conv2d(%z, %tall) {window = [3, 1], groups = 1, rescale = real, NOCLAMP}
+         %r \"r\": f32[1,1,2] = reshape(%d)
+         %s \"s\": f32[1,1,2] = softmax(%r) {beta = 1.0, scale = real}",
+        "%s, %r",
+    ),
+    (
+        "rows under two shapes",
+        "f32[1,7,2,2]",
+        "%a \"a\": f32[1,7,2,2] = tanh(%x)
+         %v \"v\": f32[1,7,4,1] = reshape(%a)
+         %b \"b\": f32[1,5,2,1] = max_pool2d(%v) {window = [3, 3], NOCLAMP}
+         %c \"c\": f32[1,3,2,2] = max_pool2d(%a) {window = [5, 1], NOCLAMP}
+         %d \"d\": f32[1,3,1,1] = max_pool2d(%b) {window = [3, 2], NOCLAMP}
+         %e \"e\": f32[1,1,1,1] = avg_pool2d(%d) {window = [3, 1], NOCLAMP}
+         %f \"f\": f32[1,1,1,2] = max_pool2d(%c) {window = [3, 2], NOCLAMP}
+         %g \"g\": f32[1,1,2,1] = reshape(%f)
+         %h \"h\": f32[1,1,2,2] = concat(%g, %g) {axis = 3}",
+        "%e, %h",
+    ),
+    (
         "remembers",
         "f32[1,6,2,2]",
         "%a \"a\": f32[1,6,2,2] = max_pool2d(%x) {SAME, NOCLAMP}
@@ -126,7 +180,8 @@ pub(crate) fn models() -> Vec<(&'static str, Graph)> {
             .replace("SAME", "window = [3, 3] pad [1, 1, 1, 1]")
             .replace("NOCLAMP", "clamp = -inf..=inf");
         let weights = "const %w: f32[2,3,3,2] = splat 0.25 const %depth: f32[2,3,3,1] = splat 0.5
-                       const %wide: f32[3,1,1,2] = splat 0.5 const %tall: f32[2,3,1,2] = splat 0.25 const %narrow: f32[2,1,1,3] = splat 0.5";
+                       const %wide: f32[3,1,1,2] = splat 0.5 const %tall: f32[2,3,1,2] = splat 0.25 const %narrow: f32[2,1,1,3] = splat 0.5
+                       const %four: f32[4,3,1,2] = splat 0.125";
         let state =
             if lines.contains("%state") { "state %state \"state\": f32[1,6,2,2] = splat 0.0" } else { "" };
         let text = format!(

@@ -85,6 +85,59 @@ fn a_result_in_place_of_rows_that_are_still_read() {
     objects(&graph, &schedule, "\"a\" is not intact");
 }
 
+/// Rows under another shape in another place than those that they are, or in fewer of them.
+#[test]
+fn a_view_that_is_not_what_it_is_a_view_of() {
+    let (graph, schedule) = streamed("reshaped", 9);
+    let id = |name: &str| graph.values().find(|(_, v)| v.name == name).unwrap().0 .0 as usize;
+    let place = schedule.storage.places[id("v")];
+    assert_eq!((place, place.unwrap().ring), (schedule.storage.places[id("a")], Some(3)));
+    for ring in [2, 4] {
+        let mut schedule = schedule.clone();
+        schedule.storage.places[id("v")].as_mut().unwrap().ring = Some(ring);
+        objects(
+            &graph,
+            &schedule,
+            if ring == 2 { "\"v\", of which 2 are held" } else { "exceeds its buffer" },
+        );
+    }
+    // In the place of the rows of another value, which are as long.
+    let mut wrong = schedule.clone();
+    wrong.storage.places[id("v")] = schedule.storage.places[id("d")];
+    objects(&graph, &wrong, "\"v\" is not intact");
+    // The result in place of a value that is read under another shape later.
+    let mut wrong = schedule.clone();
+    wrong.storage.places[id("t")] = schedule.storage.places[id("a")];
+    objects(&graph, &wrong, "\"v\" is not intact");
+    // Of the same shape, and not the same elements.
+    let mut other = graph.clone();
+    let view = other.producer(other.values().find(|(_, v)| v.name == "v").unwrap().0).unwrap();
+    other.node_mut(view).op = crate::ir::Op::Transpose { perm: vec![0, 1, 3, 2] };
+    crate::verify::verify(&other).unwrap();
+    objects(&other, &schedule, "\"v\" is not intact");
+    let plan = plan::plan(&graph, &schedule).unwrap();
+    plan::check(&graph, &schedule, &plan).unwrap();
+    assert!(matches!(plan::check(&other, &schedule, &plan), Err(Objection::Broken(_))));
+}
+
+/// A window that slides over rows under another shape, of which one too few is kept.
+#[test]
+fn a_view_that_slides_one_row_short() {
+    let (_, graph) = cases::models().into_iter().find(|(found, _)| *found == "image of frames").unwrap();
+    let draft = crate::schedule::pipeline::sliding(&graph, &Flow::of(&graph)).unwrap();
+    let mut schedule = with_pipelines(&graph, &[draft]);
+    check(&graph, &schedule).unwrap();
+    let plan = plan::plan(&graph, &schedule).unwrap();
+    for value in ["a", "v", "b"] {
+        let id = graph.values().find(|(_, v)| v.name == value).unwrap().0;
+        let place = schedule.storage.places[id.0 as usize].as_mut().unwrap();
+        assert_eq!(place.ring, Some(3), "{value}");
+        place.ring = Some(2);
+    }
+    objects(&graph, &schedule, "\"b\", of which 2 are held");
+    assert!(matches!(plan::check(&graph, &schedule, &plan), Err(Objection::Broken(_))));
+}
+
 #[test]
 fn sums_over_something_else() {
     let (graph, mut schedule) = streamed("absorbed", 3);

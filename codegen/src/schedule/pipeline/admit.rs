@@ -13,6 +13,9 @@ impl Draft {
         if flow.is_next_state(node.result) {
             return Err("computes a state".into());
         }
+        if self.feed != Feed::Whole && views::keeps_rows(graph, node) && self.takes_all(graph, flow, node) {
+            return Err("is the input under another shape, and needed as a whole".into());
+        }
         if matches!(node.op, Op::Concat { .. }) && views::concat_offsets(graph, node).is_some() {
             return Err("joins its operands one after the other".into());
         }
@@ -67,7 +70,7 @@ impl Draft {
                 continue;
             }
             let label = graph.value(value).label();
-            return Err(match flow.readers(value).iter().copied().find(outside) {
+            return Err(match self.uses(graph, flow, value).1.into_iter().find(outside) {
                 Some((at, _)) => Obstacle {
                     node: graph.order[at],
                     why: format!("needs all {} rows of {label:?} at once", lane.rows),
@@ -80,6 +83,12 @@ impl Draft {
         Ok(())
     }
 
+    /// Whether a view is one of the input, and of use behind the pipeline.
+    fn takes_all(&self, graph: &Graph, flow: &Flow, node: &Node) -> bool {
+        graph.inputs.contains(&self.viewed(graph, flow, node.result))
+            && !self.is_internal(graph, flow, node.result)
+    }
+
     /// Whether the result of a node is read outside of the pipeline only.
     fn leaves(&self, flow: &Flow, node: &Node) -> bool {
         flow.readers(node.result).iter().all(|(at, _)| !self.nodes.contains(at))
@@ -87,7 +96,7 @@ impl Draft {
 }
 
 /// Whether rows of the result are made of padding.
-fn pads_rows(node: &Node) -> bool {
+pub(super) fn pads_rows(node: &Node) -> bool {
     match &node.op {
         Op::Pad { before, after, .. } => {
             before.get(1).is_some_and(|&n| n > 0) || after.get(1).is_some_and(|&n| n > 0)

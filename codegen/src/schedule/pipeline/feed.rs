@@ -1,8 +1,9 @@
 //! Pipelines whose input arrives row by row.
 
+use super::admit::pads_rows;
 use super::{Draft, Obstacle, Ring};
-use crate::ir::{Graph, NodeId};
-use crate::schedule::{rows, Feed, Flow};
+use crate::ir::{Graph, NodeId, Op};
+use crate::schedule::{rows, views, Feed, Flow};
 use std::ops::Range;
 
 /// Why a model cannot take its input row by row.
@@ -42,6 +43,28 @@ impl Refused {
         }
     }
 
+    /// What lets the model slide, or what to do instead.
+    pub fn way_out(&self, graph: &Graph) -> &'static str {
+        let obstacle = match self {
+            Refused::State => return "leave out the option, and give `invoke` each new input",
+            Refused::Inputs(_) | Refused::Period(_) | Refused::Gap(..) => {
+                return "use input = \"rows\" or input = \"whole\"";
+            }
+            Refused::At(obstacle) => graph.node(obstacle.node),
+        };
+        match obstacle.op {
+            _ if pads_rows(obstacle) => {
+                "train the model without padding along the rows, or use input = \"rows\" or input = \"whole\""
+            }
+            Op::Reshape {} | Op::Transpose { .. } => {
+                "export the model with time as the second axis, as in [1, time, features, channels], and let no layer move it; or use input = \"rows\" or input = \"whole\""
+            }
+            _ => {
+                "let convolutions, poolings and elementwise operators alone read rows, and a mean, a pooling or a dense layer make one row of all of them; or use input = \"rows\" or input = \"whole\""
+            }
+        }
+    }
+
     /// The node that stands in the way.
     pub fn node(&self) -> Option<NodeId> {
         match self {
@@ -54,7 +77,16 @@ impl Refused {
 /// The shortest run of nodes from the first on that reads all of the model's only input.
 fn readers(graph: &Graph, flow: &Flow) -> Result<Range<usize>, Refused> {
     let &[input] = &graph.inputs[..] else { return Err(Refused::Inputs(graph.inputs.len())) };
-    let last = flow.readers(input).iter().map(|&(at, _)| at).max();
+    // What reads it under another shape reads it, too.
+    let (mut same, mut last, mut next) = (vec![input], None, 0);
+    while let Some(&id) = same.get(next) {
+        for &(at, _) in flow.readers(id) {
+            let node = graph.node(graph.order[at]);
+            same.extend(views::keeps_rows(graph, node).then_some(node.result));
+            last = last.max(Some(at));
+        }
+        next += 1;
+    }
     match last.filter(|_| !flow.is_kept(input)) {
         Some(last) => Ok(0..last + 1),
         None => Err(Refused::Inputs(1)),

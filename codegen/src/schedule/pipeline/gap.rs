@@ -2,19 +2,20 @@
 
 use super::Draft;
 use crate::ir::{Graph, ValueId};
-use crate::schedule::{row_bytes, views};
+use crate::schedule::{row_bytes, views, Flow};
 
 impl Draft {
     /// How far behind the start of `lower`, which the pipeline computes, `upper` must begin, whose rows it reads; at most the size of `lower`.
-    pub fn gap(&self, graph: &Graph, upper: ValueId, lower: ValueId) -> usize {
+    pub fn gap(&self, graph: &Graph, flow: &Flow, upper: ValueId, lower: ValueId) -> usize {
         let (row_up, row_low) = (row_bytes(graph, upper), row_bytes(graph, lower));
         let whole = graph.ty(lower).bytes();
+        let is_upper = |id: ValueId| self.viewed(graph, flow, id) == upper;
         // What is read, as (tick, lane, row of the lane) and the first byte.
         let mut reads = Vec::new();
         let mut writes = Vec::new();
-        for (l, lane) in self.lanes.iter().enumerate() {
+        for (l, lane) in self.lanes.iter().enumerate().filter(|(_, lane)| !lane.view) {
             let node = graph.node(lane.node);
-            for (k, _) in node.operands.iter().enumerate().filter(|(_, &id)| id == upper) {
+            for (k, _) in node.operands.iter().enumerate().filter(|(_, &id)| is_upper(id)) {
                 let elementwise = views::elementwise(graph, node, k);
                 for row in 0..lane.turns() {
                     let Some(read) = self.reads(graph, lane, k, row) else { return whole };

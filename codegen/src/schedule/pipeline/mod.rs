@@ -15,7 +15,7 @@ mod tests;
 
 use super::flow::Flow;
 use super::geometry::needs;
-use super::{rows, Beat, Feed};
+use super::{rows, views, Beat, Feed};
 use crate::ir::{Graph, Node, NodeId, ValueId};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -48,6 +48,8 @@ pub struct Lane {
     pub node: NodeId,
     /// Whether it absorbs its operand.
     pub absorbs: bool,
+    /// Whether its result is its operand under another shape ([`views::keeps_rows`]): it has no step.
+    pub view: bool,
     /// Rows it computes or absorbs.
     pub rows: usize,
     /// When.
@@ -140,9 +142,13 @@ impl Draft {
             draft.lanes.push(Lane {
                 node: id,
                 absorbs,
+                view: views::keeps_rows(graph, node),
                 rows,
                 beat: Beat { first: 0, every: 1, band: 1, again: None },
             });
+        }
+        if let Some(view) = draft.lanes.first().filter(|_| draft.lanes.iter().all(|lane| lane.view)) {
+            return Err(Obstacle { node: view.node, why: "computes nothing".into() });
         }
         rates::assign(graph, &mut draft)?;
         again.iter().for_each(|&at| draft.repeat(graph, flow, at));
@@ -176,21 +182,66 @@ impl Draft {
 
     /// Whether the rows of a value become available tick by tick, so that its readers have to go row by row.
     pub fn streams(&self, graph: &Graph, flow: &Flow, id: ValueId) -> bool {
+        let id = self.viewed(graph, flow, id);
         let inside = flow.producer(id).is_some_and(|at| self.nodes.contains(&at));
         inside || (self.feed != Feed::Whole && graph.inputs.contains(&id))
     }
 
-    /// Whether a value lives inside the pipeline only.
+    /// Whether a value lives inside the pipeline only, and so does all that is the same under another shape.
     pub fn is_internal(&self, graph: &Graph, flow: &Flow, id: ValueId) -> bool {
+        let (same, readers) = self.uses(graph, flow, id);
         self.streams(graph, flow, id)
-            && !flow.is_kept(id)
-            && flow.readers(id).iter().all(|(at, _)| self.nodes.contains(at))
+            && !same.into_iter().any(|id| flow.is_kept(id))
+            && readers.iter().all(|(at, _)| self.nodes.contains(at))
+    }
+
+    /// The node at a position, if it is one of the pipeline's views.
+    fn view_at<'g>(&self, graph: &'g Graph, at: usize) -> Option<&'g Node> {
+        let node = graph.node(*graph.order.get(at).filter(|_| self.nodes.contains(&at))?);
+        views::keeps_rows(graph, node).then_some(node)
+    }
+
+    /// The value that a value is under another shape, by views of the pipeline.
+    pub(super) fn viewed(&self, graph: &Graph, flow: &Flow, id: ValueId) -> ValueId {
+        let operand = |&id: &ValueId| self.view_at(graph, flow.producer(id)?)?.operands.first().copied();
+        std::iter::successors(Some(id), operand).last().unwrap_or(id)
+    }
+
+    /// All values that are the same as `id`, by views of the pipeline, and the nodes that read any of them as [`Flow::readers`] gives them, but for these views.
+    pub(super) fn uses(
+        &self,
+        graph: &Graph,
+        flow: &Flow,
+        id: ValueId,
+    ) -> (Vec<ValueId>, Vec<(usize, usize)>) {
+        let (mut same, mut readers) = (vec![self.viewed(graph, flow, id)], Vec::new());
+        let mut next = 0;
+        while let Some(&id) = same.get(next) {
+            for &(at, k) in flow.readers(id) {
+                match self.view_at(graph, at) {
+                    Some(view) => same.push(view.result),
+                    None => readers.push((at, k)),
+                }
+            }
+            next += 1;
+        }
+        (same, readers)
+    }
+
+    /// Lets views be there as soon as what they are views of.
+    fn follow(&mut self, graph: &Graph, flow: &Flow) {
+        for lane in 0..self.lanes.len() {
+            if self.lanes[lane].view {
+                self.lanes[lane].beat.first = self.earliest(graph, flow, lane);
+            }
+        }
     }
 
     /// Delays what a window has one row of until the window is complete: what is left to later steps is computed in the tick before them.
     fn end_together(&mut self, graph: &Graph, flow: &Flow) {
         let last = self.ticks.saturating_sub(1);
         self.lanes.iter_mut().filter(|lane| lane.rows == 1).for_each(|lane| lane.beat.first = last);
+        self.follow(graph, flow);
         self.measure(graph, flow);
     }
 
@@ -237,13 +288,14 @@ impl Draft {
 
     /// The longest delay with which a lane is in time for its readers in the pipeline; `None` if it has none.
     fn latest(&self, graph: &Graph, flow: &Flow, lane: usize) -> Option<usize> {
-        if self.lanes[lane].beat.again.is_some() || !self.repeated_by(graph, flow, lane).is_empty() {
+        let fixed = self.lanes[lane].view || self.lanes[lane].beat.again.is_some();
+        if fixed || !self.repeated_by(graph, flow, lane).is_empty() {
             return None;
         }
         let lane = &self.lanes[lane];
         let mut first: Option<usize> = None;
         let value = graph.node(lane.node).result;
-        for &(at, k) in flow.readers(value) {
+        for (at, k) in self.uses(graph, flow, value).1 {
             let reader = self.lanes.get(at.checked_sub(self.nodes.start)?)?;
             for row in 0..self.horizon(reader) {
                 let Some(read) = self.reads(graph, reader, k, row).filter(|r| !r.is_empty()) else {
@@ -262,14 +314,16 @@ impl Draft {
         for lane in (0..self.lanes.len()).rev() {
             let now = self.lanes[lane].beat.first;
             let Some(late) = self.latest(graph, flow, lane).filter(|&late| late > now) else { continue };
+            let firsts: Vec<usize> = self.lanes.iter().map(|lane| lane.beat.first).collect();
             self.lanes[lane].beat.first = late;
+            self.follow(graph, flow);
             let before = (std::mem::take(&mut self.rings), self.ticks);
             self.measure(graph, flow);
             let trial = self.bytes(graph);
             if trial < bytes {
                 bytes = trial;
             } else {
-                self.lanes[lane].beat.first = now;
+                self.lanes.iter_mut().zip(firsts).for_each(|(lane, first)| lane.beat.first = first);
                 (self.rings, self.ticks) = before;
             }
         }
@@ -293,7 +347,7 @@ impl Draft {
 
     /// Calls of kernels.
     pub fn calls(&self) -> usize {
-        self.lanes.iter().map(Lane::turns).sum()
+        self.lanes.iter().filter(|lane| !lane.view).map(Lane::turns).sum()
     }
 }
 

@@ -10,7 +10,7 @@ use std::ops::Range;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ring {
     /// The values that live there, in the order in which they are computed: each but the first is computed, element by element, from
-    /// the one before it.
+    /// one before it, or is one before it under another shape.
     pub values: Vec<ValueId>,
     /// The value that all of them become, where that lives on after the pipeline: the ring is its memory, and holds all rows.
     pub within: Option<ValueId>,
@@ -43,9 +43,17 @@ pub(super) fn of(graph: &Graph, flow: &Flow, draft: &Draft) -> Vec<Ring> {
     for (index, lane) in draft.lanes.iter().enumerate() {
         let node = graph.node(lane.node);
         let internal = draft.is_internal(graph, flow, node.result);
+        if lane.view {
+            let group = groups.iter_mut().find(|(values, _)| values.contains(&node.operands[0]));
+            group.into_iter().for_each(|(values, _)| values.push(node.result));
+            continue;
+        }
+        let viewed = |id: ValueId| draft.viewed(graph, flow, id);
         let moves = !lane.absorbs && lane.beat.again.is_none();
         let heir = (0..node.operands.len()).filter(|_| moves).find_map(|k| {
-            let group = groups.iter().position(|(values, _)| values.last() == Some(&node.operands[k]))?;
+            let group = groups.iter().position(|(values, _)| {
+                values.last().copied().map(viewed) == Some(viewed(node.operands[k]))
+            })?;
             takes_over(graph, flow, draft, index, k).then_some(group)
         });
         match heir {
@@ -64,17 +72,18 @@ pub(super) fn of(graph: &Graph, flow: &Flow, draft: &Draft) -> Vec<Ring> {
 fn takes_over(graph: &Graph, flow: &Flow, draft: &Draft, index: usize, k: usize) -> bool {
     let lane = &draft.lanes[index];
     let node = graph.node(lane.node);
-    let operand = node.operands[k];
+    let operand = draft.viewed(graph, flow, node.operands[k]);
+    let (same, readers) = draft.uses(graph, flow, operand);
     let by_element = |k: usize| {
         let id = node.operands[k];
-        id != operand
+        draft.viewed(graph, flow, id) != operand
             || (views::elementwise(graph, node, k) && row_bytes(graph, id) == row_bytes(graph, node.result))
     };
-    if !(0..node.operands.len()).all(by_element) || flow.is_kept(operand) {
+    if !(0..node.operands.len()).all(by_element) || same.into_iter().any(|id| flow.is_kept(id)) {
         return false;
     }
-    let others = flow.readers(operand).iter().filter(|(at, _)| at - draft.nodes.start != index);
-    others.into_iter().all(|&(at, k)| {
+    let others = readers.into_iter().filter(|(at, _)| at - draft.nodes.start != index);
+    others.into_iter().all(|(at, k)| {
         let there = at - draft.nodes.start;
         let reader = &draft.lanes[there];
         (0..draft.horizon(reader)).all(|row| match draft.reads(graph, reader, k, row) {

@@ -78,7 +78,7 @@ fn the_last_operand_of_a_sum_lives_in_the_result() {
     assert_eq!(draft.rings[0].within, Some(graph.outputs[0]));
     assert_eq!(draft.bytes(&graph), 0);
     // The sum may lie over x from one row ahead: its row r is written when the window that reads rows r-1 to r+1 of x is done.
-    assert_eq!(draft.gap(&graph, graph.inputs[0], graph.outputs[0]), 32);
+    assert_eq!(draft.gap(&graph, &Flow::of(&graph), graph.inputs[0], graph.outputs[0]), 32);
 }
 
 #[test]
@@ -121,6 +121,71 @@ fn rows_of_different_strides_do_not_meet() {
     let graph = graph("[1,12,4,2]", &lines, "%d");
     let obstacle = draft(&graph, Feed::Whole).unwrap_err();
     assert_eq!(obstacle.why, "joins rows of different strides");
+}
+
+#[test]
+fn a_reshape_that_keeps_rows_shares_them() {
+    let lines = [
+        "%a \"a\": f32[1,12,4,2] = max_pool2d(%x) {WINDOW3}",
+        "%v \"v\": f32[1,12,8,1] = reshape(%a)",
+        "%b \"b\": f32[1,12,8,1] = max_pool2d(%v) {WINDOW3}",
+        "%w \"w\": f32[1,12,8] = reshape(%b)",
+        "%c \"c\": f32[1,12,8] = tanh(%w)",
+        "%u \"u\": f32[1,12,4,2] = reshape(%c)",
+        "%d \"d\": f32[1,6,2,2] = max_pool2d(%u) {window = [2, 2] stride [2, 2], clamp = -inf..=inf}",
+        "%o \"o\": f32[1,6,4] = reshape(%d)",
+    ];
+    let graph = graph("[1,12,4,2]", &lines, "%o");
+    let draft = draft(&graph, Feed::Whole).unwrap();
+    assert_eq!(beats(&draft), [(0, 1), (0, 1), (1, 1), (1, 1), (1, 1), (1, 1), (2, 2), (2, 2)]);
+    let name = |id: &ValueId| graph.value(*id).name.as_str();
+    let rings: Vec<Vec<&str>> =
+        draft.rings.iter().map(|ring| ring.values.iter().map(name).collect()).collect();
+    // The function takes the place of what it is computed from, under either shape.
+    assert_eq!(rings, [vec!["a", "v"], vec!["b", "w", "c", "u"]]);
+    assert_eq!((ring(&graph, &draft, "v"), ring(&graph, &draft, "u")), ((3, false), (2, false)));
+    assert_eq!(draft.calls(), 12 + 12 + 12 + 6, "views are not computed");
+    let schedule = crate::schedule::with_pipelines(&graph, &[draft]);
+    assert_eq!(
+        (schedule.steps.len(), schedule.outputs[0]),
+        (4, schedule.storage.place(graph.outputs[0]).unwrap())
+    );
+}
+
+#[test]
+fn a_reshape_that_joins_rows_ends_the_pipeline() {
+    for (shape, pool) in
+        [("[1,6,8,2]", "[1,6,8,2]"), ("[1,24,4,1]", "[1,24,4,1]"), ("[1,1,12,8]", "[1,1,12,8]")]
+    {
+        let lines = [
+            "%a \"a\": f32[1,12,4,2] = max_pool2d(%x) {WINDOW3}",
+            &format!("%v \"v\": f32{shape} = reshape(%a)"),
+            &format!("%b \"b\": f32{pool} = max_pool2d(%v) {{WINDOW3}}"),
+        ];
+        let graph = graph("[1,12,4,2]", &lines, "%b");
+        let obstacle = draft(&graph, Feed::Whole).unwrap_err();
+        assert_eq!(graph.node(obstacle.node).op.name(), "reshape", "{shape}");
+    }
+}
+
+/// Frames of a signal, and the image that they are: samples slide.
+#[test]
+fn an_image_of_frames_slides() {
+    let lines = [
+        "%a \"a\": f32[1,5,1,4] = max_pool2d(%x) {window = [4, 1] stride [2, 1], clamp = -inf..=inf}",
+        "%v \"v\": f32[1,5,4,1] = reshape(%a)",
+        "%b \"b\": f32[1,3,2,1] = max_pool2d(%v) {window = [3, 3], clamp = -inf..=inf}",
+        "%c \"c\": f32[1,1,1,1] = avg_pool2d(%b) {window = [3, 2], clamp = -inf..=inf}",
+        "%r \"r\": f32[1,1] = reshape(%c)",
+        "%s \"s\": f32[1,1] = softmax(%r) {beta = 1.0, scale = real}",
+    ];
+    let graph = graph("[1,12,1,4]", &lines, "%s");
+    let draft = sliding(&graph, &Flow::of(&graph)).unwrap();
+    assert_eq!(
+        (draft.nodes.clone(), draft.ticks, beats(&draft)),
+        (0..4, 12, vec![(3, 2), (3, 2), (7, 2), (11, 2)])
+    );
+    assert_eq!(["x", "v", "b"].map(|name| ring(&graph, &draft, name).0), [4, 3, 3]);
 }
 
 #[test]
