@@ -223,7 +223,7 @@ mod tests {
             let kind = random(3) as usize;
             // Factors of channels lie as far apart as in real depthwise layers: up to 1 to 500.
             let channels = [(); 6].map(|()| {
-                let value = (1 << 30) + random(1 << 30) as i32;
+                let value = (1 << 29) + random(3 << 29) as i32;
                 let multiplier = Multiplier { value, shift: -4 - random(8) as i32 };
                 let float = Scaling::Float(Real(multiplier.factor() as f32));
                 let scaling = [Scaling::Twice, Scaling::Once, float][kind];

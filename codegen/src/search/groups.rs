@@ -1,6 +1,6 @@
 //! Which convolutions are divided into groups of channels, so that less memory is needed where rows may be computed again.
 //!
-//! All that can be divided are, into two groups, three, and so on, and the best number stays. Then those go back to one group without which no more memory is needed.
+//! All that can be divided are, into two groups, three, and so on, and the best numbers stay. Then those go back to one group without which no more memory is needed.
 //! What a trial needs is found without the exact packing, and the number of trials is bounded.
 
 use super::{extra, least, search, search_most, Found};
@@ -16,6 +16,9 @@ const COUNTS: [usize; 4] = [2, 3, 4, 6];
 
 /// Most groups that a written schedule may ask for.
 pub const MOST_GROUPS: usize = 64;
+
+/// So many of them, those that need least memory, are tried with fewer convolutions divided.
+const REDUCED: usize = 2;
 
 /// Most trials of dividing fewer.
 const MOST_TRIALS: usize = 24;
@@ -52,9 +55,9 @@ pub fn search_groups(graph: &mut Graph, options: &Options, groups: &mut Groups) 
     if enough || !repeats {
         return Ok(found);
     }
-    let Some(best) = best_groups(graph, options, found.plan.ram_bytes())? else { return Ok(found) };
+    let Some((best, needed)) = best_groups(graph, options, found.plan.ram_bytes())? else { return Ok(found) };
     let divided = divided(graph, &best)?;
-    let better = search_most(&divided, options, 0, found.plan.ram_bytes())?;
+    let better = search_most(&divided, options, 0, needed)?;
     if better.plan.ram_bytes() >= found.plan.ram_bytes() {
         return Ok(found);
     }
@@ -62,34 +65,48 @@ pub fn search_groups(graph: &mut Graph, options: &Options, groups: &mut Groups) 
     Ok(better)
 }
 
-/// As few divisions as it takes for the least memory that is found, or for the budget; `None` if it takes as much as without.
-fn best_groups(graph: &Graph, options: &Options, without: usize) -> Result<Option<Groups>, Error> {
+/// As few divisions as it takes for the least memory that is found, or for the budget, and about how much it is; `None` if it is as much as without.
+fn best_groups(graph: &Graph, options: &Options, without: usize) -> Result<Option<(Groups, usize)>, Error> {
     let divisible: Vec<NodeId> =
         graph.nodes().map(|(id, _)| id).filter(|&id| channel_groups::can_split(graph, id)).collect();
-    let (mut best, mut groups) = (without, Groups::new());
+    let mut all = Vec::new();
     for count in COUNTS {
         let trial: Groups = divisible.iter().map(|&id| (id, count)).collect();
-        let needed = least(&divided(graph, &trial)?, options, best)?;
-        if let Some(needed) = needed.filter(|&needed| needed < best) {
-            (best, groups) = (needed, trial);
+        all.extend(least(&divided(graph, &trial)?, options, without)?.map(|needed| (needed, trial)));
+    }
+    all.retain(|&(needed, _)| needed < without);
+    all.sort_by_key(|&(needed, _)| needed);
+    let mut best: Option<(Groups, usize)> = None;
+    for (needed, groups) in all.into_iter().take(REDUCED) {
+        let (groups, needed) = fewer(graph, options, groups, needed.max(options.ram.unwrap_or(0)))?;
+        if !groups.is_empty() && best.as_ref().is_none_or(|&(_, least)| needed < least) {
+            best = Some((groups, needed));
         }
     }
-    if groups.is_empty() {
-        return Ok(None);
-    }
-    let most = best.max(options.ram.unwrap_or(0));
-    // All of them, then halves, quarters and so on, as long as no more memory is needed.
-    let mut left = vec![divisible];
+    Ok(best)
+}
+
+/// Goes back to one group without which no more memory is needed: all convolutions, then halves of them, quarters and so on. What is saved by it may be spent on rows that
+/// are computed again, so that less memory may be needed in the end.
+fn fewer(
+    graph: &Graph,
+    options: &Options,
+    mut groups: Groups,
+    mut most: usize,
+) -> Result<(Groups, usize), Error> {
+    let mut left: Vec<Vec<NodeId>> = vec![groups.keys().copied().collect()];
     for _ in 0..MOST_TRIALS {
         let Some(ids) = left.pop() else { break };
         let mut trial = groups.clone();
         trial.retain(|id, _| !ids.contains(id));
-        if least(&divided(graph, &trial)?, options, most)?.is_some_and(|needed| needed <= most) {
-            groups = trial;
-        } else if ids.len() > 1 {
-            let (first, second) = ids.split_at(ids.len() / 2);
-            left.extend([first.to_vec(), second.to_vec()]);
+        match least(&divided(graph, &trial)?, options, most)?.filter(|&needed| needed <= most) {
+            Some(needed) => (groups, most) = (trial, needed.max(options.ram.unwrap_or(0))),
+            None if ids.len() > 1 => {
+                let (first, second) = ids.split_at(ids.len() / 2);
+                left.extend([first.to_vec(), second.to_vec()]);
+            }
+            None => {}
         }
     }
-    Ok((!groups.is_empty()).then_some(groups))
+    Ok((groups, most))
 }
