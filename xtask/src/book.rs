@@ -9,7 +9,8 @@ use std::process::{Command, Stdio};
 pub(crate) const HELP: &str = "  book                     the guides as a book, with the documentation of the crates and the studio, in target/book/html; installs mdBook
 ";
 
-const MDBOOK: &str = "0.5";
+/// Versions of mdBook that have been tried.
+const MDBOOK: &str = "^0.5";
 
 /// Crates whose documentation is in the book.
 const CRATES: [&str; 4] = ["kiln-nn", "kiln-nn-codegen", "kiln-nn-test", "kiln-nn-macros"];
