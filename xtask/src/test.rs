@@ -43,7 +43,10 @@ fn build_tests(root: &Path) -> Result<(), Failure> {
     lint_outside(root)
 }
 
-/// A command for the whole workspace; `Err` where this program does not know where it is. Clippy's driver compiles, as `cargo clippy` has it do: nothing is compiled once for lints and once more.
+/// A command for the whole workspace. Clippy's driver compiles, as `cargo clippy` has it do: nothing is compiled once for lints and once more.
+///
+/// # Errors
+/// Where this program does not know where it is.
 fn linted(root: &Path, command: &str, arguments: &[&str]) -> Result<Command, Failure> {
     let mut command = cargo(root, &[command, "--workspace", "--features", "xtask/compiler"]);
     command

@@ -155,9 +155,9 @@ pub const MOST_ROUNDS: usize = 10;
 /// # Errors
 /// [`Error::Internal`] naming the pass that broke an invariant.
 pub fn run(graph: &mut Graph, observer: &mut dyn FnMut(&str, &Graph)) -> Result<(), Error> {
-    repeat(graph, observer)?;
+    repeat(REPEATED, MOST_ROUNDS, graph, observer)?;
     if run_each(RECURRENT, graph, observer)? {
-        repeat(graph, observer)?;
+        repeat(REPEATED, MOST_ROUNDS, graph, observer)?;
     }
     run_each(FINAL, graph, observer)?;
     Ok(())
@@ -169,14 +169,20 @@ pub fn run(graph: &mut Graph, observer: &mut dyn FnMut(&str, &Graph)) -> Result<
 /// As [`run`].
 pub fn run_to_quantize(graph: &mut Graph) -> Result<(), Error> {
     let observer: &mut dyn FnMut(&str, &Graph) = &mut |_, _| {};
-    repeat(graph, observer)?;
+    repeat(REPEATED, MOST_ROUNDS, graph, observer)?;
     run_each(FINAL, graph, observer)?;
     Ok(())
 }
 
-fn repeat(graph: &mut Graph, observer: &mut dyn FnMut(&str, &Graph)) -> Result<(), Error> {
-    for _ in 0..MOST_ROUNDS {
-        if !run_each(REPEATED, graph, observer)? {
+/// Runs passes as long as something changes, and so many rounds at most.
+fn repeat(
+    passes: &[Pass],
+    most_rounds: usize,
+    graph: &mut Graph,
+    observer: &mut dyn FnMut(&str, &Graph),
+) -> Result<(), Error> {
+    for _ in 0..most_rounds {
+        if !run_each(passes, graph, observer)? {
             break;
         }
     }
@@ -226,17 +232,17 @@ pub fn run_observed(
 fn turn(graph: &mut Graph, options: &Options, observer: &mut dyn FnMut(&str, &Graph)) -> Result<(), Error> {
     let transposes =
         |graph: &Graph| graph.nodes().filter(|(_, node)| matches!(node.op, Op::Transpose { .. })).count();
+    let before = transposes(graph);
+    if before == 0 {
+        return Ok(());
+    }
     let mut passes = TURNED.to_vec();
     if options.float == Float::Reproducible {
         passes[0].run = turn_images::run_exact;
     }
     let mut trial = graph.clone();
-    for _ in 0..=graph.order.len() {
-        if !run_each(&passes, &mut trial, &mut |_, _| {})? {
-            break;
-        }
-    }
-    if transposes(&trial) < transposes(graph) {
+    repeat(&passes, graph.order.len() + 1, &mut trial, &mut |_, _| {})?;
+    if transposes(&trial) < before {
         *graph = trial;
         observer(TURNED[0].name, graph);
     }
