@@ -10,6 +10,8 @@ pub struct Rows<'a, T> {
     cells: &'a [Cell<T>],
     row: usize,
     ring: usize,
+    /// The slot of row 0.
+    first: usize,
 }
 
 impl<'a, T> Rows<'a, T> {
@@ -20,13 +22,27 @@ impl<'a, T> Rows<'a, T> {
             Some(rows) => rows,
             None => 0,
         };
-        Rows { cells, row, ring }
+        Rows { cells, row, ring, first: 0 }
     }
 
     /// Row `r` is at `(r % ring) · row`.
     #[inline(always)]
     pub const fn ring(cells: &'a [Cell<T>], row: usize, ring: usize) -> Self {
-        Rows { cells, row, ring }
+        Rows { cells, row, ring, first: 0 }
+    }
+
+    /// The same memory with row 0 in slot `first` instead of slot 0: row `r` is at `((r + first) % ring) · row`. So several tensors share a ring.
+    #[inline(always)]
+    pub const fn from_slot(self, first: usize) -> Self {
+        Rows { first, ..self }
+    }
+
+    /// The slot of row 0.
+    // Only assembly asks for it.
+    #[allow(dead_code)]
+    #[inline(always)]
+    pub(crate) const fn first_slot(&self) -> usize {
+        self.first
     }
 
     /// Elements per row.
@@ -38,6 +54,7 @@ impl<'a, T> Rows<'a, T> {
     /// The elements of row `r`; empty where the memory does not hold it.
     #[inline(always)]
     pub fn row(&self, r: usize) -> &'a [Cell<T>] {
+        let r = r.wrapping_add(self.first);
         let next_lap = r.wrapping_sub(self.ring);
         let slot = if r < self.ring {
             r
@@ -49,22 +66,31 @@ impl<'a, T> Rows<'a, T> {
         let start = slot.wrapping_mul(self.row);
         self.cells.get(start..start.wrapping_add(self.row)).unwrap_or(&[])
     }
+
+    /// The slot that row `r` is in.
+    #[inline(always)]
+    fn slot(&self, r: usize) -> usize {
+        let r = r.wrapping_add(self.first);
+        if r < self.ring {
+            r
+        } else {
+            r.checked_rem(self.ring).unwrap_or(0)
+        }
+    }
 }
 
 impl<'a, T> Rows<'a, T> {
     /// The elements of `count` rows from row `first` on, if the memory holds them one behind the other.
     #[inline(always)]
     pub(crate) fn run(&self, first: usize, count: usize) -> Option<&'a [Cell<T>]> {
-        let slot = first.wrapping_sub(self.laps_before(first));
-        let (start, len) = (slot.wrapping_mul(self.row), count.checked_mul(self.row)?);
+        let (start, len) = (self.slot(first).wrapping_mul(self.row), count.checked_mul(self.row)?);
         self.cells.get(start..start.checked_add(len)?)
     }
 
     /// The elements of row `r` and of the rows behind it, as far as they lie behind each other and are at most `most`, and how many rows they are: at least one.
     #[inline(always)]
     pub(crate) fn rows_from(&self, r: usize, most: usize) -> (Option<&'a [Cell<T>]>, usize) {
-        let slot = r.wrapping_sub(self.laps_before(r));
-        let rows = self.ring.wrapping_sub(slot).min(most).max(1);
+        let rows = self.ring.wrapping_sub(self.slot(r)).min(most).max(1);
         (self.run(r, rows), rows)
     }
 
@@ -122,11 +148,11 @@ impl<'a, T> Rows<'a, T> {
     #[allow(dead_code)]
     #[inline(always)]
     pub(crate) fn run_from(&self, r: usize) -> usize {
-        self.ring.wrapping_sub(r.checked_rem(self.ring).unwrap_or(0))
+        self.ring.wrapping_sub(self.slot(r))
     }
 
-    /// How many rows belong to the laps around the ring before the one that row `r` is in. Row `r` and as many behind it as are held are found without a
-    /// division under indices that do not count them.
+    /// How many of the rows before row `r` are whole laps around the ring. Row `r` and as many behind it as are held are found under indices that do not count them,
+    /// without a division where row 0 is in slot 0.
     #[inline(always)]
     pub(crate) fn laps_before(&self, r: usize) -> usize {
         if r < self.ring {
@@ -374,6 +400,25 @@ mod tests {
             }
         }
         assert_eq!((whole.laps_before(2), Rows::ring(cells, 2, 0).laps_before(5)), (0, 5));
+    }
+
+    #[test]
+    fn rings_begin_at_any_slot() {
+        let mut data = [0u8, 1, 2, 3, 4, 5, 6];
+        let cells = Cell::from_mut(&mut data[..]).as_slice_of_cells();
+        let ring = Rows::ring(cells, 2, 3);
+        for (first, r) in (0..3).flat_map(|first| (0..20).map(move |r| (first, r))) {
+            let turned = ring.from_slot(first);
+            assert_eq!(turned.row(r), ring.row(r + first));
+            assert_eq!(turned.run_from(r), ring.run_from(r + first));
+            let (run, rows) = turned.rows_from(r, 2);
+            assert_eq!((run, rows), ring.rows_from(r + first, 2));
+            let skipped = turned.laps_before(r);
+            (0..4).for_each(|ahead| assert_eq!(turned.row(r - skipped + ahead), turned.row(r + ahead)));
+        }
+        // What makes no sense finds some row, or none.
+        assert_eq!(ring.from_slot(usize::MAX).row(2), ring.row(1));
+        assert!(Rows::ring(cells, 2, 4).from_slot(3).row(0).is_empty());
     }
 
     #[test]

@@ -78,6 +78,10 @@ pub(super) fn cells(region: &Region) -> TokenStream {
 pub(super) fn rows(strip: &Strip) -> TokenStream {
     let (cells, row) = (cells(&strip.region), Literal::usize_unsuffixed(strip.row));
     match strip.ring.map(Literal::usize_unsuffixed) {
+        Some(ring) if strip.slot > 0 => {
+            let slot = Literal::usize_unsuffixed(strip.slot);
+            quote! { kiln::Rows::ring(#cells, #row, #ring).from_slot(#slot) }
+        }
         Some(ring) => quote! { kiln::Rows::ring(#cells, #row, #ring) },
         None => quote! { kiln::Rows::whole(#cells, #row) },
     }

@@ -257,7 +257,7 @@ impl Tracer<'_> {
         match (self.row_bytes(id), rows, place.ring) {
             (Some(row), Some(rows), None) => at(rows.start * row..rows.end * row),
             (Some(row), Some(rows), Some(ring)) if rows.len() < ring => {
-                let slots = rows.map(|r| r % ring);
+                let slots = rows.map(|r| (r + place.slot) % ring);
                 let (lowest, highest) = (slots.clone().min().unwrap_or(0), slots.max().unwrap_or(0));
                 at(lowest * row..(highest + 1) * row)
             }

@@ -10,6 +10,7 @@ pub struct Flow {
     kept: Vec<bool>,
     next_state: Vec<bool>,
     base: Vec<ValueId>,
+    shares: bool,
 }
 
 impl Flow {
@@ -22,6 +23,7 @@ impl Flow {
             kept: vec![false; count],
             next_state: vec![false; count],
             base: graph.values().map(|(id, _)| id).collect(),
+            shares: true,
         };
         for (at, (_, node)) in graph.nodes().enumerate() {
             flow.producer[node.result.0 as usize] = Some(at);
@@ -40,6 +42,16 @@ impl Flow {
             flow.next_state[state.next.0 as usize] = true;
         }
         flow
+    }
+
+    /// For pipelines whose rings are not shared.
+    pub fn without_sharing(self) -> Self {
+        Flow { shares: false, ..self }
+    }
+
+    /// Whether rings of a pipeline may share a ring.
+    pub fn shares(&self) -> bool {
+        self.shares
     }
 
     /// The position of the node that computes a value.

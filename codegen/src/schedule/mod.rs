@@ -83,14 +83,21 @@ pub struct Place {
     pub buffer: BufferId,
     /// Bytes from the buffer's start: a multiple of the element's size.
     pub offset: usize,
-    /// How many rows are held (see [`rows`]): row `r` is `(r % ring)` rows behind `offset`. `None`: all of them, the whole value.
+    /// How many rows are held (see [`rows`]): row `r` is `((r + slot) % ring)` rows behind `offset`. `None`: all of them, the whole value.
     pub ring: Option<usize>,
+    /// The slot of row 0 in the ring. Values that share a ring differ in it.
+    pub slot: usize,
 }
 
 impl Place {
     /// The place of a whole value.
     pub fn whole(buffer: BufferId, offset: usize) -> Self {
-        Place { buffer, offset, ring: None }
+        Place { buffer, offset, ring: None, slot: 0 }
+    }
+
+    /// Whether so many rows, from row 0 on, do not all lie one behind the other.
+    pub fn wraps(&self, rows: usize) -> bool {
+        self.ring.is_some_and(|ring| ring < rows.saturating_add(self.slot))
     }
 }
 

@@ -27,10 +27,16 @@ impl<'g> Writer<'g> {
     /// Adds the steps of a pipeline, and the rings that its values live in.
     pub(super) fn pipeline(&mut self, draft: &Draft) {
         for ring in &draft.rings {
-            let place = match ring.within.and_then(|id| self.out.storage.place(id)) {
+            let within = ring.within.and_then(|id| self.out.storage.place(id));
+            // The first of several that share a ring is written first.
+            let first = ring
+                .shared
+                .and_then(|shared| self.out.storage.place(*draft.rings[shared.with].values.first()?));
+            let place = match within.or(first) {
                 Some(place) => place,
                 None => self.ring(ring, draft.feed),
             };
+            let place = Place { slot: ring.shared.map_or(0, |shared| shared.slot), ..place };
             ring.values.iter().for_each(|id| self.out.storage.places[id.0 as usize] = Some(place));
         }
         let start = self.out.steps.len();
@@ -69,7 +75,8 @@ impl<'g> Writer<'g> {
             (false, Feed::Whole | Feed::Rows) => Role::Scratch,
         };
         let align = ring.values.first().map_or(1, |&id| self.graph.ty(id).dtype.size()).max(4);
-        Place { ring: Some(ring.rows), ..self.buffer(ring.bytes(), align, role) }
+        let rows = ring.shared.map_or(ring.rows, |shared| shared.slots);
+        Place { ring: Some(rows), ..self.buffer(rows * ring.row_bytes, align, role) }
     }
 
     /// A scratch buffer of one sum for each element of a value.

@@ -6,7 +6,7 @@
 use super::{extra, least, search, search_most, Found};
 use crate::ir::{Graph, NodeId};
 use crate::passes::channel_groups;
-use crate::schedule::order;
+use crate::schedule::{order, Flow};
 use crate::{verify, Input, Optimize, Options};
 use kiln_ir::error::Error;
 use std::collections::BTreeMap;
@@ -17,8 +17,9 @@ const COUNTS: [usize; 4] = [2, 3, 4, 6];
 /// Most groups that a written schedule may ask for.
 pub const MOST_GROUPS: usize = 64;
 
-/// So many of them, those that need least memory, are tried with fewer convolutions divided.
-const REDUCED: usize = 2;
+/// How trials are made, and of how many of each kind, those that need least memory, fewer convolutions are divided.
+const KINDS: [Kind; 2] =
+    [Kind { shares: false, parts: &[1], reduced: 2 }, Kind { shares: true, parts: &[1, 2], reduced: 1 }];
 
 /// Most trials of dividing fewer.
 const MOST_TRIALS: usize = 24;
@@ -55,52 +56,104 @@ pub fn search_groups(graph: &mut Graph, options: &Options, groups: &mut Groups) 
     if enough || !repeats {
         return Ok(found);
     }
-    let Some((best, needed)) = best_groups(graph, options, found.plan.ram_bytes())? else { return Ok(found) };
-    let divided = divided(graph, &best)?;
-    let better = search_most(&divided, options, 0, needed)?;
-    if better.plan.ram_bytes() >= found.plan.ram_bytes() {
-        return Ok(found);
-    }
-    (*graph, *groups) = (divided, best);
-    Ok(better)
-}
-
-/// As few divisions as it takes for the least memory that is found, or for the budget, and about how much it is; `None` if it is as much as without.
-fn best_groups(graph: &Graph, options: &Options, without: usize) -> Result<Option<(Groups, usize)>, Error> {
-    let divisible: Vec<NodeId> =
-        graph.nodes().map(|(id, _)| id).filter(|&id| channel_groups::can_split(graph, id)).collect();
-    let mut all = Vec::new();
-    for count in COUNTS {
-        let trial: Groups = divisible.iter().map(|&id| (id, count)).collect();
-        all.extend(least(&divided(graph, &trial)?, options, without)?.map(|needed| (needed, trial)));
-    }
-    all.retain(|&(needed, _)| needed < without);
-    all.sort_by_key(|&(needed, _)| needed);
-    let mut best: Option<(Groups, usize)> = None;
-    for (needed, groups) in all.into_iter().take(REDUCED) {
-        let (groups, needed) = fewer(graph, options, groups, needed.max(options.ram.unwrap_or(0)))?;
-        if !groups.is_empty() && best.as_ref().is_none_or(|&(_, least)| needed < least) {
-            best = Some((groups, needed));
+    let (undivided, mut best) = (graph.clone(), found);
+    for Trial { groups: trial, options, shares, needed } in
+        best_groups(&undivided, options, best.plan.ram_bytes())?
+    {
+        let divided = divided(&undivided, &trial)?;
+        let flow = flow(&divided, shares);
+        let found = search_most(&divided, &options, &[flow], 0, needed)?;
+        if found.plan.ram_bytes() < best.plan.ram_bytes() {
+            (best, *graph, *groups) = (found, divided, trial);
+        }
+        if options.ram.is_some_and(|ram| best.plan.ram_bytes() <= ram) {
+            break;
         }
     }
     Ok(best)
 }
 
+/// How some trials are made.
+struct Kind {
+    /// Whether rings share a ring.
+    shares: bool,
+    /// Parts of the multiply-accumulates that may be spent which a trial spends at most: what computes fewer rows again may need less memory.
+    parts: &'static [u32],
+    /// So many trials are tried with fewer convolutions divided.
+    reduced: usize,
+}
+
+/// The uses of a graph's values, for pipelines whose rings share a ring or not.
+fn flow(graph: &Graph, shares: bool) -> Flow {
+    let flow = Flow::of(graph);
+    if shares {
+        flow
+    } else {
+        flow.without_sharing()
+    }
+}
+
+/// A division that may be worth planning.
+struct Trial {
+    groups: Groups,
+    /// With the part of the multiply-accumulates that it may spend.
+    options: Options,
+    /// Whether rings share a ring.
+    shares: bool,
+    /// About how many bytes it needs.
+    needed: usize,
+}
+
+/// The divisions worth planning: of each as few as it takes for the least memory that is found, or for the budget.
+fn best_groups(graph: &Graph, options: &Options, without: usize) -> Result<Vec<Trial>, Error> {
+    let divisible: Vec<NodeId> =
+        graph.nodes().map(|(id, _)| id).filter(|&id| channel_groups::can_split(graph, id)).collect();
+    let mut all: [Vec<Trial>; KINDS.len()] = Default::default();
+    for count in COUNTS {
+        let groups: Groups = divisible.iter().map(|&id| (id, count)).collect();
+        let divided = divided(graph, &groups)?;
+        for (Kind { shares, parts, .. }, trials) in KINDS.iter().zip(&mut all) {
+            for part in *parts {
+                let recompute = options.recompute.map(|most| 1000 + most.saturating_sub(1000) / part);
+                let options = Options { recompute, ..options.clone() };
+                let needed = least(&divided, &options, &flow(&divided, *shares), without)?;
+                let needed = needed.filter(|&needed| needed < without);
+                trials.extend(needed.map(|needed| Trial {
+                    groups: groups.clone(),
+                    options,
+                    shares: *shares,
+                    needed,
+                }));
+            }
+        }
+    }
+    for (kind, trials) in KINDS.iter().zip(&mut all) {
+        trials.sort_by_key(|trial| trial.needed);
+        trials.truncate(kind.reduced);
+    }
+    let mut all: Vec<Trial> = all.into_iter().flatten().collect();
+    for trial in &mut all {
+        fewer(graph, trial)?;
+    }
+    all.retain(|trial| !trial.groups.is_empty());
+    all.sort_by_key(|trial| trial.needed);
+    Ok(all)
+}
+
 /// Goes back to one group without which no more memory is needed: all convolutions, then halves of them, quarters and so on. What is saved by it may be spent on rows that
 /// are computed again, so that less memory may be needed in the end.
-fn fewer(
-    graph: &Graph,
-    options: &Options,
-    mut groups: Groups,
-    mut most: usize,
-) -> Result<(Groups, usize), Error> {
+fn fewer(graph: &Graph, trial: &mut Trial) -> Result<(), Error> {
+    let Trial { groups, options, shares, needed } = trial;
+    let budget = options.ram.unwrap_or(0);
+    *needed = budget.max(*needed);
     let mut left: Vec<Vec<NodeId>> = vec![groups.keys().copied().collect()];
     for _ in 0..MOST_TRIALS {
         let Some(ids) = left.pop() else { break };
-        let mut trial = groups.clone();
-        trial.retain(|id, _| !ids.contains(id));
-        match least(&divided(graph, &trial)?, options, most)?.filter(|&needed| needed <= most) {
-            Some(needed) => (groups, most) = (trial, needed.max(options.ram.unwrap_or(0))),
+        let mut without = groups.clone();
+        without.retain(|id, _| !ids.contains(id));
+        let divided = divided(graph, &without)?;
+        match least(&divided, options, &flow(&divided, *shares), *needed)?.filter(|less| less <= needed) {
+            Some(less) => (*groups, *needed) = (without, budget.max(less)),
             None if ids.len() > 1 => {
                 let (first, second) = ids.split_at(ids.len() / 2);
                 left.extend([first.to_vec(), second.to_vec()]);
@@ -108,5 +161,5 @@ fn fewer(
             None => {}
         }
     }
-    Ok((groups, most))
+    Ok(())
 }

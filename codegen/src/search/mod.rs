@@ -90,29 +90,40 @@ impl Alternative {
 /// # Errors
 /// [`Error::Options`] if the model cannot take its input as asked, [`Error::Unsupported`] if no arena is large enough.
 pub fn search(graph: &Graph, options: &Options) -> Result<Found, Error> {
-    search_most(graph, options, MOST_PLANNED, usize::MAX)
+    let flows = [Flow::of(graph), Flow::of(graph).without_sharing()];
+    search_most(graph, options, &flows, MOST_PLANNED, usize::MAX)
 }
 
-/// As [`search`], with so many divisions without rows that are computed again; with such rows, what needs more than `most` bytes is of no use.
-fn search_most(graph: &Graph, options: &Options, most_plain: usize, most: usize) -> Result<Found, Error> {
-    let flow = Flow::of(graph);
+/// As [`search`], with so many divisions without rows that are computed again; with such rows, what needs more than `most` bytes is of no use. Shared rings are not
+/// always better: smaller ones may lie over more of what others need.
+fn search_most(
+    graph: &Graph,
+    options: &Options,
+    flows: &[Flow],
+    most_plain: usize,
+    most: usize,
+) -> Result<Found, Error> {
     let mut tried = Tried::new(graph, options);
-    tried.add(fed(graph, &flow, options.input)?.as_slice())?;
+    for flow in flows {
+        tried.add(fed(graph, flow, options.input)?.as_slice())?;
+    }
     let fits = |found: &Candidate| found.about.fits(options);
     let enough =
         options.optimize != Optimize::Memory && options.cycles.is_none() && tried.list.iter().all(fits);
     if !enough && options.input != Input::Sliding {
         let feed = if options.input == Input::Rows { Feed::Rows } else { Feed::Whole };
-        let plain =
-            if most_plain == 0 { Vec::new() } else { cuts::cuts(graph, &flow, feed, None, most_plain) };
-        for drafts in plain {
-            tried.add(&drafts)?;
+        for flow in flows.iter().filter(|_| most_plain > 0) {
+            for drafts in cuts::cuts(graph, flow, feed, None, most_plain) {
+                tried.add(&drafts)?;
+            }
         }
         if let Some(extra) = extra(graph, options) {
             let most = tried.list.iter().map(|c| c.about.bytes()).min().unwrap_or(usize::MAX).min(most);
             let repeating = Some(Repeating { extra, most });
-            for drafts in cuts::cuts(graph, &flow, feed, repeating, MOST_TRIED) {
-                tried.add(&drafts)?;
+            for flow in flows {
+                for drafts in cuts::cuts(graph, flow, feed, repeating, MOST_TRIED) {
+                    tried.add(&drafts)?;
+                }
             }
         }
     }
@@ -125,13 +136,12 @@ fn extra(graph: &Graph, options: &Options) -> Option<u64> {
 }
 
 /// About how many bytes of RAM a graph needs in which rows may be computed again, if that is less than `most`: what [`search`] finds is mostly less.
-fn least(graph: &Graph, options: &Options, most: usize) -> Result<Option<usize>, Error> {
-    let flow = Flow::of(graph);
+fn least(graph: &Graph, options: &Options, flow: &Flow, most: usize) -> Result<Option<usize>, Error> {
     let feed = if options.input == Input::Rows { Feed::Rows } else { Feed::Whole };
     let mut tried = Tried::new(graph, options);
     let mut least = None;
     let Some(extra) = extra(graph, options) else { return Ok(None) };
-    for drafts in cuts::cuts(graph, &flow, feed, Some(Repeating { extra, most }), MOST_TRIED) {
+    for drafts in cuts::cuts(graph, flow, feed, Some(Repeating { extra, most }), MOST_TRIED) {
         let schedule = tried.schedule(&drafts);
         let bytes = quick_bytes(graph, &schedule)?;
         least = least.min(Some(bytes)).or(Some(bytes));

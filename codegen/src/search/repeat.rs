@@ -15,7 +15,7 @@ fn all(graph: &Graph, flow: &Flow, draft: &Draft) -> BTreeSet<usize> {
     let mut rings: Vec<(usize, usize)> = draft
         .rings
         .iter()
-        .filter_map(|ring| Some((ring.bytes(), flow.producer(*ring.values.first()?)?)))
+        .filter_map(|ring| Some((ring.bytes_alone(), flow.producer(*ring.values.first()?)?)))
         .filter(|&(_, at)| draft.can_repeat(graph, flow, at))
         .collect();
     rings.sort_by_key(|&(bytes, at)| (Reverse(bytes), at));

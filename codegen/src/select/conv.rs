@@ -404,7 +404,7 @@ impl<'a> Selector<'a> {
             return Ok(strip);
         }
         let region = self.region(id)?;
-        Ok(Strip { region, row: region.len / (images * rows).max(1), ring: None })
+        Ok(Strip { region, row: region.len / (images * rows).max(1), ring: None, slot: 0 })
     }
 
     /// The kernels' `Requant`, of the reference's arithmetic.
@@ -489,7 +489,7 @@ pub(super) fn float_range(kernel: KernelId, clamp: &Clamp) -> (KernelId, Arg, Ar
 
 /// All of a region as rows of so many elements.
 pub(super) fn whole(region: Region, row: usize) -> Arg {
-    Arg::Rows(Strip { region, row, ring: None })
+    Arg::Rows(Strip { region, row, ring: None, slot: 0 })
 }
 
 /// The rows of one image of a batch.

@@ -338,7 +338,7 @@ impl<'a> Selector<'a> {
             // Its rows are those of the operand.
             Some(_) => {
                 let region = self.region_at(place, ty);
-                Strip { region, row: region.len, ring: None }
+                Strip { region, row: region.len, ring: None, slot: 0 }
             }
             None => self.strip_at(place, ty, rows::row_axis(ty.shape.rank())),
         };
@@ -405,7 +405,8 @@ impl<'a> Selector<'a> {
     /// A whole value at a place.
     fn region_at(&self, place: Place, ty: &Type) -> Region {
         let (memory, offset) = self.address(place);
-        Region { memory, offset, element: Element::from(ty.dtype), len: ty.shape.numel() }
+        let before = place.slot * (ty.bytes() / schedule::rows(&ty.shape).max(1));
+        Region { memory, offset: offset + before, element: Element::from(ty.dtype), len: ty.shape.numel() }
     }
 
     fn place(&self, id: ValueId) -> Result<Place, Problem> {
@@ -423,9 +424,9 @@ impl<'a> Selector<'a> {
     /// All of a value.
     fn region(&self, id: ValueId) -> Result<Region, Problem> {
         let (place, ty) = (self.place(id)?, self.ty(id));
-        match place.ring {
-            Some(ring) if ring < schedule::rows(&ty.shape) => Err(self.not_by_row()),
-            _ => Ok(self.region_at(place, ty)),
+        match place.wraps(schedule::rows(&ty.shape)) {
+            true => Err(self.not_by_row()),
+            false => Ok(self.region_at(place, ty)),
         }
     }
 

@@ -208,8 +208,10 @@ pub struct Strip {
     pub region: Region,
     /// Elements of a row.
     pub row: usize,
-    /// How many rows are held, if not all: row `r` is `(r % ring)` rows behind the region's start.
+    /// How many rows are held, if not all: row `r` is `((r + slot) % ring)` rows behind the region's start.
     pub ring: Option<usize>,
+    /// The slot of row 0 in the ring.
+    pub slot: usize,
 }
 
 impl Strip {

@@ -18,10 +18,7 @@ impl<'a> Selector<'a> {
         self.in_loop = pipeline.is_some();
         self.endless = pipeline.is_some_and(|p| p.feed == Feed::Sliding);
         let at_once = step.beat.band >= step.rows
-            && self
-                .places(&step.kind)
-                .iter()
-                .all(|&(place, ty)| place.ring.is_none_or(|ring| ring >= rows(&ty.shape)));
+            && self.places(&step.kind).iter().all(|&(place, ty)| !place.wraps(rows(&ty.shape)));
         let absorbs = matches!(step.kind, StepKind::Absorb { .. });
         self.by_row = self.in_loop && (self.endless || absorbs || !at_once);
     }
@@ -95,11 +92,15 @@ impl<'a> Selector<'a> {
         let dims = ty.shape.dims();
         // A vector is one row.
         let row = dims.iter().skip(if dims.len() < 2 { 0 } else { axis + 1 }).product();
-        // A ring that all rows fit into never wraps.
-        let ring = place.ring.filter(|&ring| self.endless || ring < rows(&ty.shape));
-        let len = ring.map_or(ty.shape.numel(), |ring| ring * row);
-        let (memory, offset) = self.address(place);
-        Strip { region: Region { memory, offset, element: Element::from(ty.dtype), len }, row, ring }
+        let ring = place.ring.filter(|_| self.endless || place.wraps(rows(&ty.shape)));
+        match ring {
+            Some(rows) => {
+                let (memory, offset) = self.address(place);
+                let region = Region { memory, offset, element: Element::from(ty.dtype), len: rows * row };
+                Strip { region, row, ring, slot: place.slot }
+            }
+            None => Strip { region: self.region_at(place, ty), row, ring, slot: 0 },
+        }
     }
 
     /// A step that a pipeline computes, in words: how many of the rows are held.

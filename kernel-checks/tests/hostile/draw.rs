@@ -293,7 +293,7 @@ impl Draw {
         let cells = self.cells_of(len);
         let row = self.size(row);
         match self.one_in(3) {
-            true => Rows::ring(cells, row, self.size(count)),
+            true => Rows::ring(cells, row, self.size(count)).from_slot(self.size(count)),
             false => Rows::whole(cells, row),
         }
     }

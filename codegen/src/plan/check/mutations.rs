@@ -161,6 +161,13 @@ impl Tally {
                     }
                 });
             }
+            if storage.places.iter().flatten().any(|p| inside(p) && p.slot > 0) {
+                self.add(case, "a shared ring from another slot", |s, _| {
+                    for place in s.storage.places.iter_mut().flatten().filter(|p| inside(p) && p.slot > 0) {
+                        place.slot -= 1;
+                    }
+                });
+            }
             self.add(case, "a smaller buffer", |s, _| s.storage.buffers[buffer].bytes -= 1);
             let role = storage.buffers[buffer].role;
             if role == Role::Scratch {

@@ -266,7 +266,7 @@ impl<'a> Device<'a> {
     fn slot(&self, id: ValueId, place: Place, row: usize) -> usize {
         // Rows that never end come round to the first one.
         let held = place.ring.unwrap_or_else(|| rows(&self.graph.ty(id).shape));
-        place.offset + row % held.max(1) * self.row(id)
+        place.offset + (row + place.slot) % held.max(1) * self.row(id)
     }
 
     /// Bytes of a row: of the second axis, if the first has one element; else of all.

@@ -47,8 +47,9 @@ pub(super) struct Tape {
     pub(super) extent: Extent,
     memory: usize,
     start: usize,
-    /// How many rows are held: row `r` is in slot `r % slots`.
+    /// How many rows are held: row `r` is in slot `(r + first) % slots`.
     pub(super) slots: usize,
+    first: usize,
 }
 
 impl Tape {
@@ -82,7 +83,8 @@ impl Tape {
         if start.checked_rem(graph.ty(value).dtype.size()) != Some(0) {
             return Err("is not aligned to its element");
         }
-        Ok(Tape { value, extent, memory: home.memory, start, slots })
+        let first = place.slot % slots;
+        Ok(Tape { value, extent, memory: home.memory, start, slots, first })
     }
 
     /// The data of rows, from `row` on.
@@ -92,19 +94,23 @@ impl Tape {
 
     /// Where a row is.
     pub(super) fn row(&self, row: usize) -> Span {
-        self.span(row % self.slots, 1)
+        self.span(self.slot(row), 1)
     }
 
     /// The place of the whole value, unless it is a ring of fewer rows than it has.
     pub(super) fn whole(&self) -> Option<Span> {
-        (self.slots >= self.extent.rows).then(|| self.span(0, self.extent.rows))
+        (self.slots - self.first >= self.extent.rows).then(|| self.span(self.first, self.extent.rows))
     }
 
     /// Rows that lie one after the other, from the first of a range on: how many, and where.
     pub(super) fn adjacent(&self, rows: &Range<usize>) -> (usize, Span) {
-        let slot = rows.start % self.slots;
+        let slot = self.slot(rows.start);
         let count = rows.len().min(self.slots - slot);
         (count, self.span(slot, count))
+    }
+
+    fn slot(&self, row: usize) -> usize {
+        (row % self.slots + self.first) % self.slots
     }
 
     fn span(&self, slot: usize, rows: usize) -> Span {

@@ -31,10 +31,15 @@ fn all_pipelines_are_accepted() {
     );
 }
 
-/// The model of that name as one pipeline of its first nodes.
+/// The model of that name as one pipeline of its first nodes, each with a ring of its own.
 fn streamed(name: &str, nodes: usize) -> (Graph, Schedule) {
     let (_, graph) = cases::models().into_iter().find(|(found, _)| *found == name).unwrap();
-    let draft = Draft::new(&graph, &Flow::of(&graph), 0..nodes, Feed::Whole).unwrap();
+    let flow = Flow::of(&graph).without_sharing();
+    pipelined(graph, &flow, nodes)
+}
+
+fn pipelined(graph: Graph, flow: &Flow, nodes: usize) -> (Graph, Schedule) {
+    let draft = Draft::new(&graph, flow, 0..nodes, Feed::Whole).unwrap();
     let schedule = with_pipelines(&graph, &[draft]);
     check(&graph, &schedule).unwrap();
     (graph, schedule)
@@ -83,6 +88,43 @@ fn a_result_in_place_of_rows_that_are_still_read() {
     // c, a softmax, in the memory of a, of which the next row of b still needs a row.
     schedule.storage.places[id("c")] = schedule.storage.places[id("a")];
     objects(&graph, &schedule, "\"a\" is not intact");
+}
+
+/// Two values in one ring, of which neither may overwrite what is still read of the other.
+#[test]
+fn a_ring_of_two_values() {
+    let lines = (1..5).map(|n| {
+        let from = n - 1;
+        format!(
+            "%p{n} \"p{n}\": f32[1,12,4,2] = max_pool2d(%a{from}) {{window = [3, 3] pad [1, 1, 1, 1], clamp = -inf..=inf}}
+             %a{n} \"a{n}\": f32[1,12,4,2] = max_pool2d(%p{n}) {{window = [1, 1], clamp = -inf..=inf}}"
+        )
+    });
+    let lines: Vec<String> = lines.collect();
+    let text = format!("graph \"g\" {{ input %a0: f32[1,12,4,2]\n{}\nreturn %a4 }}", lines.join("\n"));
+    let graph = Graph::parse(&text).unwrap();
+    let flow = Flow::of(&graph);
+    let (graph, schedule) = pipelined(graph, &flow, 8);
+    let id = |name: &str| graph.values().find(|(_, v)| v.name == name).unwrap().0 .0 as usize;
+    let places = ["a1", "a2", "a3"].map(|name| schedule.storage.places[id(name)].unwrap());
+    // Of each two rows between ticks, and one that is new: not three times three.
+    assert!(
+        places.iter().all(|place| place.buffer == places[0].buffer && place.ring == Some(7)),
+        "{places:?}"
+    );
+    for name in ["a1", "a2", "a3"] {
+        for slots in 1..7 {
+            let mut wrong = schedule.clone();
+            let place = wrong.storage.places[id(name)].as_mut().unwrap();
+            place.slot = (place.slot + slots) % 7;
+            objects(&graph, &wrong, "is not intact");
+        }
+    }
+    let mut wrong = schedule.clone();
+    for place in wrong.storage.places.iter_mut().flatten().filter(|place| place.ring == Some(7)) {
+        (place.ring, place.slot) = (Some(6), place.slot % 6);
+    }
+    objects(&graph, &wrong, "is not intact");
 }
 
 /// Rows under another shape in another place than those that they are, or in fewer of them.

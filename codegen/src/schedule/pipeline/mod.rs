@@ -10,6 +10,7 @@ mod gap;
 mod rates;
 mod repeat;
 mod rings;
+mod shared;
 #[cfg(test)]
 mod tests;
 
@@ -22,6 +23,7 @@ use std::ops::Range;
 
 pub use feed::{fed, sliding, Refused};
 pub use rings::Ring;
+pub use shared::Shared;
 
 /// Most nodes of a pipeline.
 pub const MOST_NODES: usize = 48;
@@ -166,6 +168,7 @@ impl Draft {
     /// Finds rings and ticks for the delays there are.
     fn measure(&mut self, graph: &Graph, flow: &Flow) {
         self.rings = rings::of(graph, flow, self);
+        shared::share(graph, flow, self);
         let computed = self.lanes.iter().map(|l| l.tick(l.turns().saturating_sub(1)) + 1).max().unwrap_or(0);
         // Rows of the input that nothing reads come all the same.
         let fed = if self.feed == Feed::Whole { None } else { graph.inputs.first() };
@@ -337,10 +340,11 @@ impl Draft {
             .filter(|l| l.absorbs)
             .map(|l| 4 * graph.ty(graph.node(l.node).result).shape.numel())
             .sum();
-        let held: usize = self.rings.iter().filter(|r| !r.transient).map(Ring::bytes).sum();
+        let rings = || self.rings.iter().enumerate();
+        let held: usize = rings().filter(|(_, r)| !r.transient).map(|(index, ring)| ring.bytes(index)).sum();
         let mut passing = BTreeMap::<usize, usize>::new();
-        for ring in self.rings.iter().filter(|r| r.transient) {
-            ring.steps.clone().for_each(|step| *passing.entry(step).or_default() += ring.bytes());
+        for (index, ring) in rings().filter(|(_, r)| r.transient) {
+            ring.steps.clone().for_each(|step| *passing.entry(step).or_default() += ring.bytes(index));
         }
         sums + held + passing.values().max().unwrap_or(&0)
     }

@@ -1,5 +1,6 @@
 //! How many rows of each value a pipeline must hold, and which values take each other's place row by row.
 
+use super::shared::Shared;
 use super::{Draft, Lane};
 use crate::ir::{Graph, ValueId};
 use crate::schedule::flow::{row_bytes, Flow};
@@ -22,14 +23,25 @@ pub struct Ring {
     pub transient: bool,
     /// The lanes from the first that writes it to the last that reads it.
     pub steps: Range<usize>,
+    /// The ring that it shares with others.
+    pub shared: Option<Shared>,
 }
 
 impl Ring {
-    /// Bytes it takes.
-    pub fn bytes(&self) -> usize {
+    /// Bytes it takes if it is not shared.
+    pub fn bytes_alone(&self) -> usize {
         match self.within {
             Some(_) => 0,
             None => self.rows * self.row_bytes,
+        }
+    }
+
+    /// Bytes it takes. The slots of a shared ring count for the first of those that share it, whose index in [`Draft::rings`] is `index`.
+    pub fn bytes(&self, index: usize) -> usize {
+        match self.shared {
+            Some(shared) if shared.with == index => shared.slots * self.row_bytes,
+            Some(_) => 0,
+            None => self.bytes_alone(),
         }
     }
 }
@@ -108,6 +120,7 @@ fn ring(graph: &Graph, flow: &Flow, draft: &Draft, values: Vec<ValueId>, within:
             steps: first..last.unwrap_or(first) + 1,
             values,
             within,
+            shared: None,
         };
     }
     let written = |row: usize| draft.tick_of(flow, root, row);
@@ -132,6 +145,7 @@ fn ring(graph: &Graph, flow: &Flow, draft: &Draft, values: Vec<ValueId>, within:
         steps: first..last + 1,
         values,
         within,
+        shared: None,
     }
 }
 

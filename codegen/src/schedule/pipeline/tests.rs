@@ -44,7 +44,10 @@ fn a_chain_holds_what_windows_need() {
         ["a", "b", "c", "d"].map(|v| ring(&graph, &draft, v)),
         [(3, false), (1, true), (2, false), (3, false)]
     );
-    assert_eq!(draft.bytes(&graph), 3 * 32 + 32 + 2 * 32 + 3 * 16);
+    // Where a row of a is dead, c has its next one.
+    assert_eq!(draft.bytes(&graph), 4 * 32 + 32 + 3 * 16);
+    let alone = Draft::new(&graph, &Flow::of(&graph).without_sharing(), 0..5, Feed::Whole).unwrap();
+    assert_eq!(alone.bytes(&graph), 3 * 32 + 32 + 2 * 32 + 3 * 16);
 }
 
 #[test]

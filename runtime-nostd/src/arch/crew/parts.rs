@@ -267,7 +267,9 @@ unsafe fn divide_in_beats(
     let rows_apart = apart(all_x, of_work) && apart(all_y, of_work);
     let held = |of: Rows<'_, i8>, units: &Range<usize>| of.run(units.start, units.len()).map(place);
     // In a ring, a row may lie where another one does.
-    let no_ring = |of: Rows<'_, i8>, units: &Range<usize>| of.held().is_some_and(|held| units.end <= held);
+    let no_ring = |of: Rows<'_, i8>, units: &Range<usize>| {
+        of.held().is_some_and(|held| of.first_slot().saturating_add(units.end) <= held)
+    };
     let all_held = no_ring(y, &units) && no_ring(x, &reads(units.clone()));
     if cores < 2 || crew.helpers() == 0 || units.len() < 2 * few || !rows_apart || !all_held {
         return false;

@@ -236,7 +236,7 @@ fn bytes_of(rows: Rows<'_, i16>) -> Option<Rows<'_, i8>> {
     let (cells, row, ring) = (rows.cells(), rows.row_len().checked_mul(2)?, rows.held()?);
     // SAFETY: the bytes cover exactly the elements, are less aligned, and any bits are valid; all access is through cells of one thread.
     let bytes = unsafe { core::slice::from_raw_parts(cells.as_ptr().cast(), 2 * cells.len()) };
-    Some(Rows::ring(bytes, row, ring))
+    Some(Rows::ring(bytes, row, ring).from_slot(rows.first_slot()))
 }
 
 /// Words as their halves.

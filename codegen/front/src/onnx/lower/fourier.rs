@@ -12,7 +12,7 @@ pub(super) const OPERATORS: Operators =
 /// Most numbers along an axis that are transformed by a matrix.
 const LONGEST: usize = 2048;
 
-/// Most numbers of a frame of STFT.
+/// Most numbers of a frame of STFT, and of real numbers whose spectrum is one-sided.
 const LONGEST_FRAME: usize = 4096;
 
 /// A transform of one axis.
@@ -41,10 +41,14 @@ impl Transform {
             _ => (n, n),
         };
         malformed_if!(cx.dims(re).get(axis) != Some(&inputs), "its length {n} does not fit {}", cx.shown(re));
-        if n > LONGEST {
-            return Err(too_long(n, LONGEST));
+        let is_spectrum = halves && !inverse && im.is_none();
+        let (most, bytes) = (if is_spectrum { LONGEST_FRAME } else { LONGEST }, 8 * inputs * outputs);
+        if n > most {
+            return Err(too_long(n, most));
         }
-        check_size(cx, 8 * inputs * outputs)?;
+        if !is_spectrum || !cx.importer.budget.waves(bytes) {
+            check_size(cx, bytes)?;
+        }
         let scale = if inverse { 1.0 / n as f64 } else { 1.0 };
         let direction = if inverse { 1.0 } else { -1.0 };
         // Of a half, each number but the first and the middle one stands for two.
@@ -155,8 +159,8 @@ pub(crate) fn fitted(
     if dims[axis] >= length {
         return cx.part(x, axis, 0, length, 1);
     }
-    if length > LONGEST {
-        return Err(too_long(length, LONGEST));
+    if length > LONGEST_FRAME {
+        return Err(too_long(length, LONGEST_FRAME));
     }
     let (before, mut after) = (vec![0; dims.len()], vec![0; dims.len()]);
     after[axis] = length - dims[axis];

@@ -89,13 +89,32 @@ fn signals_need_no_axis_of_parts() {
     }
 }
 
-/// Frames of 4096 numbers, whose waves are 64 MB.
-#[test]
-fn frames_may_be_long() {
+/// The input `x` of 4096 numbers, \[1, 4096, 1\].
+fn long_signal() -> Vec<u8> {
     let dim = |bytes: &[u8]| field(1, &[&[8], bytes].concat());
     let sizes = [dim(&[1]), dim(&[0x80, 0x20]), dim(&[1])].concat();
     let tensor = [number(1, 1), field(2, &sizes)].concat();
-    let signal = [field(1, b"x"), field(2, &field(1, &tensor))].concat();
+    [field(1, b"x"), field(2, &field(1, &tensor))].concat()
+}
+
+/// Spectra of 4096 numbers, whose waves are 64 MB: one of them in a small file.
+#[test]
+fn spectra_may_be_long() {
+    let of = |halves: u8| {
+        let node = field(1, &node("DFT x", &[int("onesided", halves)]));
+        let ends = [field(11, &long_signal()), field(12, &input("result 1"))].concat();
+        read(&model(17, &[node, ends].concat()), "m")
+    };
+    let graph = of(1).unwrap();
+    assert_eq!(graph.ty(graph.outputs[0]).shape.dims(), [1, 2049, 2]);
+    let error = of(0).unwrap_err().to_string();
+    assert!(error.contains("use at most 2048 numbers"), "{error}");
+}
+
+/// Frames of 4096 numbers, whose waves are 64 MB.
+#[test]
+fn frames_may_be_long() {
+    let signal = long_signal();
     let operands = ["x", "step", "", "length"].map(|name| field(1, name.as_bytes())).concat();
     let stft = [operands, field(2, b"result"), field(4, b"STFT")].concat();
     let ends = [field(11, &signal), field(12, &input("result 1"))].concat();
