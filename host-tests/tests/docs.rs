@@ -46,3 +46,25 @@ fn options_list_all_targets() {
     let missing: Vec<&str> = Target::names().filter(|name| !page.contains(&format!("`{name}`"))).collect();
     assert!(missing.is_empty(), "docs/options.md does not list {missing:?}");
 }
+
+/// What was missing when models that nobody here had seen were tried from the README alone.
+#[test]
+fn guides_say_what_is_easily_missed() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let says = |file: &str, what: &str| {
+        let page = std::fs::read_to_string(root.join(file)).unwrap();
+        assert!(page.contains(what), "{file} does not say {what:?}");
+    };
+    // A slice of another length would panic while the firmware runs.
+    says("README.md", "*kws.input_mut() = features;");
+    for file in ["README.md", "docs/getting-started.md", "cli/templates/README.md.j2"] {
+        let page = std::fs::read_to_string(root.join(file)).unwrap();
+        assert!(!page.contains("input_mut().copy_from_slice"), "{file} copies a slice into an input");
+    }
+    says("docs/options.md", "a private module beside it: `kws_model`");
+    says("docs/memory.md", "borrows an arena for the lifetime `'a`");
+    says("docs/troubleshooting.md", "[profile.dev.build-override]\ndebug = false");
+    says("cli/templates/Cargo.toml.j2", "[profile.dev.build-override]\ndebug = false");
+    says("docs/getting-started.md", "The alias needs Cargo 1.91");
+    says("cli/templates/README.md.j2", "needs Cargo 1.91");
+}

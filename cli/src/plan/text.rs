@@ -146,6 +146,7 @@ fn place(held: &Held) -> String {
     };
     match held.ring {
         Some(1) => format!("{} B, ring of 1 row{kind}", held.bytes),
+        Some(rows) if held.shared => format!("{} B, shared ring of {rows} rows{kind}", held.bytes),
         Some(rows) => format!("{} B, ring of {rows} rows{kind}", held.bytes),
         None => format!("{} B{kind}", held.bytes),
     }

@@ -55,9 +55,11 @@ pub struct Overlap {
 pub struct Held {
     /// What its memory is for.
     pub role: Role,
-    /// How many of its rows are there at a time; `None`: all.
+    /// How many rows its ring has; `None`: all of its own.
     pub ring: Option<usize>,
-    /// Bytes of those.
+    /// Whether rows of other values go round in the ring, too.
+    pub shared: bool,
+    /// Bytes of the ring.
     pub bytes: usize,
 }
 
@@ -84,7 +86,9 @@ pub fn held_at(compiled: &Compiled, value: ValueId, place: Place) -> Held {
         Some(rows) => rows * row_bytes(&compiled.graph, value),
         None => compiled.graph.ty(value).bytes(),
     };
-    Held { role: compiled.schedule.storage.buffer(place.buffer).role, ring: place.ring, bytes }
+    let storage = &compiled.schedule.storage;
+    let role = storage.buffer(place.buffer).role;
+    Held { role, ring: place.ring, shared: storage.is_shared(place), bytes }
 }
 
 /// What a step does and to which value: its op, or `copy`, and the value's label. Panics only on a step of another schedule.

@@ -85,7 +85,7 @@ fn doc(body: &Loop) -> [String; 3] {
             step(last)
         ),
         " are there, and only those rows are kept that are still to be read. A tensor of which `n` rows are kept is a ring: its row `r` is".into(),
-        " the `r % n`-th one there.".into(),
+        " the `r % n`-th one there, or the `(r + s) % n`-th where several tensors share a ring and its row 0 is in slot `s`.".into(),
     ]
 }
 

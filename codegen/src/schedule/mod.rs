@@ -116,6 +116,12 @@ impl Storage {
         self.places.get(value.0 as usize).copied().flatten()
     }
 
+    /// Whether other values go round in the same ring, with row 0 in other slots.
+    pub fn is_shared(&self, place: Place) -> bool {
+        let mut others = self.places.iter().flatten().filter(|other| other.buffer == place.buffer);
+        place.ring.is_some() && others.any(|other| other.ring == place.ring && other.slot != place.slot)
+    }
+
     /// A buffer.
     pub fn buffer(&self, id: BufferId) -> &Buffer {
         &self.buffers[id.0 as usize]

@@ -107,8 +107,10 @@ impl<'a> Selector<'a> {
     pub(super) fn held(&self, kind: &StepKind) -> String {
         let places = self.places(kind);
         let Some(((result, _), operands)) = places.split_last() else { return String::new() };
+        let shared = |place: Place| self.schedule.storage.is_shared(place);
         let rings = |&(place, ty): &(Place, &Type)| {
             place.ring.map(|ring| match ring {
+                _ if shared(place) => format!("some of {} rows, in a shared ring of {ring}", rows(&ty.shape)),
                 1 => format!("the last of {} rows", rows(&ty.shape)),
                 _ => format!("the last {ring} of {} rows", rows(&ty.shape)),
             })
@@ -116,6 +118,7 @@ impl<'a> Selector<'a> {
         let mut read: Vec<String> = operands.iter().filter_map(rings).collect();
         read.dedup();
         let own = result.ring.map(|ring| match ring {
+            _ if shared(*result) => format!("its own in a shared ring of {ring} rows"),
             1 => "only the last of its own".into(),
             _ => format!("the last {ring} of its own"),
         });

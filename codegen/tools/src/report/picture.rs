@@ -59,10 +59,14 @@ struct Lane {
 fn lanes(compiled: &Compiled, pipeline: &Pipeline, ticks: usize) -> Vec<Lane> {
     let (graph, schedule) = (&compiled.graph, &compiled.schedule);
     let mut lanes = Vec::new();
-    let held = |value: ValueId| match schedule.storage.place(value).and_then(|p| p.ring) {
-        Some(1) => ", 1 row held".to_string(),
-        Some(rows) => format!(", {rows} rows held"),
-        None => String::new(),
+    let held = |value: ValueId| {
+        let place = schedule.storage.place(value);
+        match place.and_then(|place| Some((place.ring?, schedule.storage.is_shared(place)))) {
+            Some((rows, true)) => format!(", shared ring of {rows} rows"),
+            Some((1, false)) => ", 1 row held".to_string(),
+            Some((rows, false)) => format!(", {rows} rows held"),
+            None => String::new(),
+        }
     };
     if let (Feed::Rows | Feed::Sliding, Some(&input)) = (pipeline.feed, graph.inputs.first()) {
         let rows = (0..ticks).map(|tick| (tick, tick)).collect();
