@@ -6,13 +6,19 @@ use crate::reference::{affine, requantize, tap};
 use crate::{cells, Case, Check, Mismatch, Rng, Scratch};
 use core::cell::Cell;
 use kiln::kernels::{
-    conv2d_i8_dsp, conv2d_i8_dsp_compact, conv2d_i8_dsp_exact, conv2d_i8_dsp_small, conv2d_work_words, Band,
-    CompactConv, Conv, Requant, Rows, Stride,
+    conv2d_i8_dsp, conv2d_i8_dsp_compact, conv2d_i8_dsp_exact, conv2d_i8_dsp_points,
+    conv2d_i8_dsp_points_small, conv2d_i8_dsp_small, conv2d_work_words, Band, CompactConv, Conv, Requant,
+    Rows, Stride,
 };
 
 pub(crate) const CHECKS: &[Check] = &[
     Check { name: "conv2d_i8_dsp", run: |rng, scratch| requantised(rng, scratch, Which::Special) },
     Check { name: "conv2d_i8_dsp_small", run: |rng, scratch| requantised(rng, scratch, Which::Small) },
+    Check { name: "conv2d_i8_dsp_points", run: |rng, scratch| requantised(rng, scratch, Which::Points) },
+    Check {
+        name: "conv2d_i8_dsp_points_small",
+        run: |rng, scratch| requantised(rng, scratch, Which::PointsSmall),
+    },
     Check { name: "conv2d_i8_dsp_compact", run: |rng, scratch| requantised(rng, scratch, Which::Compact) },
     Check { name: "conv2d_i8_dsp_exact", run: exact },
 ];
@@ -22,6 +28,9 @@ pub(crate) const CHECKS: &[Check] = &[
 enum Which {
     Special,
     Small,
+    /// Filters 1 × 1 in fours, without padding.
+    Points,
+    PointsSmall,
     /// Channel-last results only.
     Compact,
 }
@@ -35,6 +44,15 @@ struct Layer {
     kernel: Kernel,
     exact: ExactKernel,
     small: SmallKernel,
+    points: Kernel,
+    points_small: SmallKernel,
+}
+
+impl Layer {
+    fn is_points(&self) -> bool {
+        let Conv { k_h, k_w, in_c, out_c, .. } = self.p;
+        (k_h, k_w, in_c % 4, out_c % 4) == (1, 1, 0, 0)
+    }
 }
 
 type Kernel = fn(&Conv, Rows<'_, i8>, &[i32], i8, &[Cell<i32>], Rows<'_, i8>, Band);
@@ -71,6 +89,8 @@ macro_rules! layer {
             kernel: conv2d_i8_dsp::<XD, PAIRS, $unroll, PIXEL, CHANNEL, $shift, $signed>,
             exact: conv2d_i8_dsp_exact,
             small: conv2d_i8_dsp_small::<$shift, $signed>,
+            points: conv2d_i8_dsp_points::<PAIRS, PIXEL, CHANNEL, $shift, $signed>,
+            points_small: conv2d_i8_dsp_points_small::<$shift, $signed>,
         }
     }};
 }
@@ -82,6 +102,8 @@ const LAYERS: &[Layer] = &[
     layer!(1 x 1 / 1, 12 -> 3 x 12 true, unroll 9, shift 5 false),
     layer!(1 x 1 / 1, 4 -> 3 x 4 false, unroll 9, shift 6 false),
     layer!(1 x 1 / 1, 16 -> 1 x 16 false, unroll 4, shift 7 true),
+    layer!(1 x 1 / 2, 12 -> 5 x 8 true, unroll 6, shift 6 false),
+    layer!(1 x 1 / 1, 136 -> 3 x 8 false, unroll 16, shift 9 true),
     layer!(1 x 1 / 1, 1 -> 4 x 4 false, unroll 4, shift 0 false),
     layer!(1 x 1 / 2, 7 -> 3 x 9 true, unroll 2, shift 3 true),
     layer!(1 x 1 / 1, 68 -> 2 x 70 false, unroll 16, shift 9 false),
@@ -105,7 +127,8 @@ struct Operands<'a> {
 }
 
 impl<'a> Operands<'a> {
-    fn new(layer: &Layer, rng: &mut Rng, scratch: &mut Scratch<'a>) -> Self {
+    /// `inside`: nothing is read outside of the image.
+    fn new(layer: &Layer, rng: &mut Rng, scratch: &mut Scratch<'a>, inside: bool) -> Self {
         let (pad_left, pad_top, stride_h) =
             (rng.size(0, layer.p.k_w - 1), rng.size(0, layer.p.k_h - 1), rng.size(1, 2));
         // As much to the right of the last pixel as there happens to be, padding or image.
@@ -114,7 +137,9 @@ impl<'a> Operands<'a> {
             true => covered - pad_left,
             false => (covered - pad_left + rng.size(0, 3)).saturating_sub(rng.size(0, 2)).max(1),
         };
-        let (in_h, dilation_h) = (rng.size(1, 5), rng.size(1, 2));
+        let (in_h, dilation_h, out_h) = (rng.size(1, 5), rng.size(1, 2), rng.size(1, 4));
+        let rows = (out_h - 1) * stride_h + (layer.p.k_h - 1) * dilation_h + 1;
+        let (in_h, in_w) = if inside { (in_h.max(rows), in_w.max(covered)) } else { (in_h, in_w) };
         let p = Conv { in_h, in_w, pad_left, pad_top, stride_h, dilation_h, ..layer.p };
         let size = p.k_h * p.k_w * p.in_c;
         let x = scratch.bytes.take_at(in_h * in_w * p.in_c, rng.size(0, 3));
@@ -133,7 +158,7 @@ impl<'a> Operands<'a> {
         }
         let first = scratch.words.take(p.out_c.next_multiple_of(4));
         rng.fill_i32(first, -20_000, 20_000);
-        Operands { p, out_h: rng.size(1, 4), x: cells(x), filters, first, pad: rng.i8() }
+        Operands { p, out_h, x: cells(x), filters, first, pad: rng.i8() }
     }
 
     fn accumulator(&self, [oy, ox]: [usize; 2], o: usize) -> i32 {
@@ -210,8 +235,12 @@ impl<'a> Operands<'a> {
 }
 
 fn requantised(rng: &mut Rng, mut scratch: Scratch<'_>, which: Which) -> Result<(), Mismatch> {
-    let layer = &LAYERS[rng.size(0, LAYERS.len() - 1)];
-    let t = Operands::new(layer, rng, &mut scratch);
+    let by_points = matches!(which, Which::Points | Which::PointsSmall);
+    let mut layer = &LAYERS[rng.size(0, LAYERS.len() - 1)];
+    while by_points && !layer.is_points() {
+        layer = &LAYERS[rng.size(0, LAYERS.len() - 1)];
+    }
+    let t = Operands::new(layer, rng, &mut scratch, by_points);
     let p = &t.p;
     let size = p.k_h * p.k_w * p.in_c;
     let gain = |o: usize| if layer.signed || o % 2 == 1 { 8 } else { 0 };
@@ -223,14 +252,14 @@ fn requantised(rng: &mut Rng, mut scratch: Scratch<'_>, which: Which) -> Result<
     let y = scratch.bytes.twins(t.out_h * row, offset, rng.i8());
     let out = match which {
         Which::Compact => Stride { pixel: p.out_c, channel: 1 },
-        Which::Special | Which::Small => layer.out,
+        _ => layer.out,
     };
     t.each(out, |at, o, acc| {
         y.expected()[at].set(affine(acc, gain(o), factors[o], layer.shift + gain(o)));
     });
     let pixels = match which {
         Which::Compact => rng.size(1, p.out_w),
-        Which::Special | Which::Small => rng.size(1, p.out_w.div_ceil(2)) * 2,
+        _ => rng.size(1, p.out_w.div_ceil(2)) * 2,
     };
     let work = cells(scratch.words.take(conv2d_work_words(p, pixels)));
     let got = Rows::whole(y.got(), row);
@@ -239,6 +268,8 @@ fn requantised(rng: &mut Rng, mut scratch: Scratch<'_>, which: Which) -> Result<
     let call = |x: Rows<'_, i8>, y: Rows<'_, i8>, band| match which {
         Which::Special => (layer.kernel)(p, x, w, t.pad, work, y, band),
         Which::Small => (layer.small)(p, x, w, t.pad, work, y, &out, band),
+        Which::Points => (layer.points)(p, x, w, t.pad, work, y, band),
+        Which::PointsSmall => (layer.points_small)(p, x, w, t.pad, work, y, &out, band),
         Which::Compact => conv2d_i8_dsp_compact(&compact, x, work, y, band),
     };
     let (ring, overlaid) = (rng.one_in(3), rng.one_in(3));
@@ -271,7 +302,7 @@ fn requantised(rng: &mut Rng, mut scratch: Scratch<'_>, which: Which) -> Result<
 
 fn exact(rng: &mut Rng, mut scratch: Scratch<'_>) -> Result<(), Mismatch> {
     let layer = &LAYERS[rng.size(0, LAYERS.len() - 1)];
-    let t = Operands::new(layer, rng, &mut scratch);
+    let t = Operands::new(layer, rng, &mut scratch, false);
     let p = &t.p;
     let size = p.k_h * p.k_w * p.in_c;
     let (multipliers, shifts) = (scratch.words.take(p.out_c), scratch.bytes.take(p.out_c));

@@ -186,6 +186,7 @@ impl Kernel {
     /// The kernel in the table, of those for different sizes or without a cheap form the first.
     fn id(&self) -> KernelId {
         match self {
+            Kernel::Tiled(shape, ..) if points(shape) => KernelId::Conv2dI8DspPointsSmall,
             Kernel::Tiled(..) => KernelId::Conv2dI8Dsp,
             Kernel::Winograd(..) => KernelId::Conv2dI8DspWinograd,
             Kernel::Column(_, tiling, _) | Kernel::Dense(tiling, _) => match tiling {
@@ -208,7 +209,7 @@ impl Kernel {
     fn cycles(&self, asked: &Asked<'_>, core: Core, work: &Work) -> u64 {
         let small = asked.options.optimize == Optimize::Size;
         let id = match self.id() {
-            KernelId::Conv2dI8Dsp if small => KernelId::Conv2dI8DspCompact,
+            KernelId::Conv2dI8Dsp | KernelId::Conv2dI8DspPointsSmall if small => KernelId::Conv2dI8DspCompact,
             KernelId::Depthwise2dI8Dsp if small => KernelId::Depthwise2dI8DspCompact,
             KernelId::DenseI8Dsp if small => KernelId::DenseI8DspCompact,
             id => id,
@@ -312,6 +313,17 @@ fn is_dense(shape: &Sizes) -> bool {
 fn tiles(shape: &Sizes) -> bool {
     let dilated = shape.dilation_h > 1 || shape.dilation_w > 1 && shape.k_w > 1;
     !dilated && in_reach(shape)
+}
+
+/// Whether tiles are of single pixels: filters 1 × 1, whose channels come in fours.
+fn points(shape: &Sizes) -> bool {
+    let inside = |out: usize, stride: usize, size: usize| out.saturating_sub(1) * stride < size;
+    shape.taps() == shape.in_c
+        && (shape.pad_top, shape.pad_left) == (0, 0)
+        && inside(shape.out_h, shape.stride_h, shape.in_h)
+        && inside(shape.out_w, shape.stride_w, shape.in_w)
+        && shape.in_c % 4 == 0
+        && shape.out_c % 4 == 0
 }
 
 /// Whether the offsets of a tile fit its instructions.

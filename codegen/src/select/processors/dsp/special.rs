@@ -7,8 +7,29 @@ use crate::select::kernel::Kernels;
 use crate::select::Shape;
 use crate::{Optimize, Options};
 
-/// Pairs of taps in a turn of the loop.
-pub(in crate::select) const UNROLL: usize = 8;
+/// Pairs of taps in a turn of the loop for so many of them: what is around the loop has the first one, and those that make no full turn.
+pub(in crate::select) fn unroll(pairs: usize) -> usize {
+    match pairs.saturating_sub(1) {
+        others @ 1..=MOST => others,
+        0 => 1,
+        _ => PER_TURN,
+    }
+}
+
+/// Turns of that loop. Where there is one, it is none.
+pub(in crate::select) fn turns(pairs: usize) -> usize {
+    let others = pairs.saturating_sub(1);
+    if others <= MOST {
+        0
+    } else {
+        others / PER_TURN
+    }
+}
+
+/// Pairs of taps behind the first one that stand in the code without a loop, at most.
+const MOST: usize = 31;
+/// Pairs in a turn of a loop.
+const PER_TURN: usize = 16;
 
 /// Bytes of code that layers may have of their own, without a budget of flash.
 const SPEEDY_CODE: usize = 9 * 1024;
@@ -33,7 +54,8 @@ pub(in crate::select) struct Instance {
 impl Instance {
     pub(in crate::select) fn of(shape: &Shape) -> Instance {
         Instance {
-            second_pixel: shape.second_pixel(),
+            // The taps of single pixels are neighbours.
+            second_pixel: if super::points(shape) { 0 } else { shape.second_pixel() },
             pairs: shape.taps().div_ceil(2),
             out: shape.out_strides(),
         }
@@ -42,7 +64,7 @@ impl Instance {
     /// Bytes of its code: 56 for each pair of taps that stands in it, and what is around them.
     fn code_bytes(&self) -> usize {
         let others = self.pairs.saturating_sub(1);
-        let unrolled = if others <= UNROLL { others } else { UNROLL + others % UNROLL };
+        let unrolled = if others <= MOST { others } else { PER_TURN + others % PER_TURN };
         56 * (1 + unrolled) + 500
     }
 }
