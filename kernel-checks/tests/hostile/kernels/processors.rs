@@ -68,6 +68,8 @@ pub(super) const KERNELS: &[Fuzzed] = fuzzed! {
     depthwise2d_i8_dsp_planar::<0, 1, 1, 7, false> [k_h = 3, k_w = 3, stride_w = 1, pad_left = 1, dilation_w = 1],
     depthwise2d_i8_dsp_planar::<0, 2, 1, 7, true> [k_h = 3, k_w = 3, stride_w = 2, pad_left = 0, dilation_w = 1],
     depthwise2d_i8_dsp_planar::<5, 1, 1, 7, true> [k_h = 3, k_w = 3, in_w = 5, stride_w = 1, pad_left = 1, dilation_w = 1],
+    depthwise2d_i8_dsp_planar::<0, 1, 0, 7, true> [k_h = 3, k_w = 3, stride_w = 1, pad_left = 1, dilation_w = 1],
+    depthwise2d_i8_dsp_planar::<6, 1, 0, 7, false> [k_h = 3, k_w = 3, in_w = 6, stride_w = 1, pad_left = 1, dilation_w = 1],
     depthwise2d_i8_dsp_planar_exact [k_h = 3, k_w = 3, dilation_w = 1],
     depthwise1d_i8_dsp::<8, 3, 1, 1, 7, false>,
     depthwise1d_i8_dsp::<10, 4, 2, 2, 7, true>,
