@@ -6,9 +6,9 @@ use crate::reference::{affine, requantize, tap};
 use crate::{cells, Case, Check, Mismatch, Rng, Scratch};
 use core::cell::Cell;
 use kiln::kernels::{
-    conv2d_i8_dsp, conv2d_i8_dsp_compact, conv2d_i8_dsp_exact, conv2d_i8_dsp_points,
-    conv2d_i8_dsp_points_small, conv2d_i8_dsp_small, conv2d_work_words, Band, CompactConv, Conv, Requant,
-    Rows, Stride,
+    conv2d_i8_dsp, conv2d_i8_dsp_compact, conv2d_i8_dsp_exact, conv2d_i8_dsp_patches, conv2d_i8_dsp_points,
+    conv2d_i8_dsp_points_small, conv2d_i8_dsp_small, conv2d_work_words, patches_work_words, Band,
+    CompactConv, Conv, Requant, Rows, Stride,
 };
 
 pub(crate) const CHECKS: &[Check] = &[
@@ -19,6 +19,7 @@ pub(crate) const CHECKS: &[Check] = &[
         name: "conv2d_i8_dsp_points_small",
         run: |rng, scratch| requantised(rng, scratch, Which::PointsSmall),
     },
+    Check { name: "conv2d_i8_dsp_patches", run: |rng, scratch| requantised(rng, scratch, Which::Patches) },
     Check { name: "conv2d_i8_dsp_compact", run: |rng, scratch| requantised(rng, scratch, Which::Compact) },
     Check { name: "conv2d_i8_dsp_exact", run: exact },
 ];
@@ -31,6 +32,8 @@ enum Which {
     /// Filters 1 × 1 in fours, without padding.
     Points,
     PointsSmall,
+    /// Rows of filters that are whole words.
+    Patches,
     /// Channel-last results only.
     Compact,
 }
@@ -45,6 +48,8 @@ struct Layer {
     exact: ExactKernel,
     small: SmallKernel,
     points: Kernel,
+    patches: SmallKernel,
+    patches_of_any: SmallKernel,
     points_small: SmallKernel,
 }
 
@@ -52,6 +57,11 @@ impl Layer {
     fn is_points(&self) -> bool {
         let Conv { k_h, k_w, in_c, out_c, .. } = self.p;
         (k_h, k_w, in_c % 4, out_c % 4) == (1, 1, 0, 0)
+    }
+
+    fn is_patches(&self) -> bool {
+        let Conv { k_h, k_w, in_c, out_c, .. } = self.p;
+        (k_w * in_c % 4, out_c % 4) == (0, 0) && k_h * k_w * in_c <= 160
     }
 }
 
@@ -90,6 +100,8 @@ macro_rules! layer {
             exact: conv2d_i8_dsp_exact,
             small: conv2d_i8_dsp_small::<$shift, $signed>,
             points: conv2d_i8_dsp_points::<PAIRS, PIXEL, CHANNEL, $shift, $signed>,
+            patches: conv2d_i8_dsp_patches::<PAIRS, CHANNEL, $shift, $signed>,
+            patches_of_any: conv2d_i8_dsp_patches::<0, 0, $shift, $signed>,
             points_small: conv2d_i8_dsp_points_small::<$shift, $signed>,
         }
     }};
@@ -112,6 +124,8 @@ const LAYERS: &[Layer] = &[
     layer!(3 x 3 / 1, 12 -> 4 x 6 true, unroll 8, shift 8 false),
     layer!(3 x 3 / 2, 4 -> 1 x 8 false, unroll 5, shift 8 true),
     layer!(10 x 4 / 2, 1 -> 5 x 12 true, unroll 6, shift 4 false),
+    layer!(5 x 8 / 3, 1 -> 3 x 8 false, unroll 19, shift 5 true),
+    layer!(3 x 2 / 1, 2 -> 4 x 4 false, unroll 5, shift 3 false),
     layer!(2 x 5 / 3, 5 -> 6 x 3 false, unroll 1, shift 2 true),
     layer!(1 x 3 / 4, 2 -> 80 x 4 true, unroll 4, shift 22 false),
 ];
@@ -184,14 +198,14 @@ impl<'a> Operands<'a> {
         }
     }
 
-    /// Weights as the kernel reads them, with `factors` behind each quad if there are any.
-    fn pack(&self, to: &mut [i32], factors: Option<&[[i32; 3]]>, signed: bool) {
+    /// Weights as the kernel reads them, with `factors` behind each quad if there are any. `rows_first`: in the order of the filters, all in fours.
+    fn pack(&self, to: &mut [i32], factors: Option<&[[i32; 3]]>, signed: bool, rows_first: bool) {
         let p = &self.p;
         let size = p.k_h * p.k_w * p.in_c;
         let weight = |o: usize, tap: usize| {
             // Columns first.
             let (k, c) = (tap / p.in_c, tap % p.in_c);
-            let tap = (k % p.k_h * p.k_w + k / p.k_h) * p.in_c + c;
+            let tap = if rows_first { tap } else { (k % p.k_h * p.k_w + k / p.k_h) * p.in_c + c };
             i32::from(self.filters[o * size..][..size].get(tap).copied().unwrap_or(0))
         };
         let mut words = to.iter_mut();
@@ -203,6 +217,7 @@ impl<'a> Operands<'a> {
             }
             for pair in 0..size.div_ceil(2) {
                 let (i, j) = match p.in_c % 4 {
+                    _ if rows_first => (pair / 2 * 4 + pair % 2, pair / 2 * 4 + pair % 2 + 2),
                     0 => (pair / 2 * 4 + pair % 2, pair / 2 * 4 + pair % 2 + 2),
                     _ => (2 * pair, 2 * pair + 1),
                 };
@@ -237,7 +252,7 @@ impl<'a> Operands<'a> {
 fn requantised(rng: &mut Rng, mut scratch: Scratch<'_>, which: Which) -> Result<(), Mismatch> {
     let by_points = matches!(which, Which::Points | Which::PointsSmall);
     let mut layer = &LAYERS[rng.size(0, LAYERS.len() - 1)];
-    while by_points && !layer.is_points() {
+    while by_points && !layer.is_points() || which == Which::Patches && !layer.is_patches() {
         layer = &LAYERS[rng.size(0, LAYERS.len() - 1)];
     }
     let t = Operands::new(layer, rng, &mut scratch, by_points);
@@ -247,7 +262,7 @@ fn requantised(rng: &mut Rng, mut scratch: Scratch<'_>, which: Which) -> Result<
     let factors: [_; 72] = factors(rng, size, layer.shift, layer.signed, gain);
     let words = p.out_c.div_ceil(4) * (4 + size.div_ceil(2) * 2 + if layer.signed { 12 } else { 8 });
     let w = scratch.words.take(words);
-    t.pack(w, Some(&factors), layer.signed);
+    t.pack(w, Some(&factors), layer.signed, which == Which::Patches);
     let (row, offset) = (p.out_w * p.out_c, rng.size(0, 3));
     let y = scratch.bytes.twins(t.out_h * row, offset, rng.i8());
     let out = match which {
@@ -261,15 +276,22 @@ fn requantised(rng: &mut Rng, mut scratch: Scratch<'_>, which: Which) -> Result<
         Which::Compact => rng.size(1, p.out_w),
         _ => rng.size(1, p.out_w.div_ceil(2)) * 2,
     };
-    let work = cells(scratch.words.take(conv2d_work_words(p, pixels)));
+    let words =
+        if which == Which::Patches { patches_work_words(p, pixels) } else { conv2d_work_words(p, pixels) };
+    let work = cells(scratch.words.take(words));
     let got = Rows::whole(y.got(), row);
     let (weights, shift, signed) = (&*w, layer.shift, layer.signed);
     let compact = CompactConv { conv: *p, weights, pad: t.pad, shift, signed, pixels };
+    let any = rng.one_in(2);
     let call = |x: Rows<'_, i8>, y: Rows<'_, i8>, band| match which {
         Which::Special => (layer.kernel)(p, x, w, t.pad, work, y, band),
         Which::Small => (layer.small)(p, x, w, t.pad, work, y, &out, band),
         Which::Points => (layer.points)(p, x, w, t.pad, work, y, band),
         Which::PointsSmall => (layer.points_small)(p, x, w, t.pad, work, y, &out, band),
+        Which::Patches => match any {
+            true => (layer.patches_of_any)(p, x, w, t.pad, work, y, &out, band),
+            false => (layer.patches)(p, x, w, t.pad, work, y, &out, band),
+        },
         Which::Compact => conv2d_i8_dsp_compact(&compact, x, work, y, band),
     };
     let (ring, overlaid) = (rng.one_in(3), rng.one_in(3));
@@ -314,7 +336,7 @@ fn exact(rng: &mut Rng, mut scratch: Scratch<'_>) -> Result<(), Mismatch> {
     let (lo, hi) = rng.clamp(zero_point);
     let q = Requant { multipliers, shifts, zero_point, lo, hi };
     let w = scratch.words.take(p.out_c.div_ceil(4) * (4 + size.div_ceil(2) * 2));
-    t.pack(w, None, false);
+    t.pack(w, None, false, false);
     let (row, offset) = (p.out_w * p.out_c, rng.size(0, 3));
     let y = scratch.bytes.twins(t.out_h * row, offset, rng.i8());
     t.each(layer.out, |at, o, acc| y.expected()[at].set(requantize(acc, o, &q)));

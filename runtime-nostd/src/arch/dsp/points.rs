@@ -32,7 +32,7 @@ pub fn conv2d_i8_dsp_points<
 ) {
     let out = Stride { pixel: PIXEL, channel: CHANNEL };
     each_window(p, x, work, y, &out, band, &|work, results| {
-        tiles::<PAIRS, CHANNEL, SHIFT, SIGNED>(p, w, work, CHANNEL, results);
+        tiles::<PAIRS, CHANNEL, SHIFT, SIGNED>(w, work, (p.in_c / 2, p.out_c / 4), CHANNEL, results);
     });
 }
 
@@ -50,7 +50,7 @@ pub fn conv2d_i8_dsp_points_small<const SHIFT: u32, const SIGNED: bool>(
     band: Band,
 ) {
     each_window(p, x, work, y, out, band, &|work, results| {
-        tiles::<0, 0, SHIFT, SIGNED>(p, w, work, out.channel, results);
+        tiles::<0, 0, SHIFT, SIGNED>(w, work, (p.in_c / 2, p.out_c / 4), out.channel, results);
     });
 }
 
@@ -74,6 +74,21 @@ pub(crate) struct Results<'a> {
 }
 
 impl<'a> Results<'a> {
+    /// None, behind which there will be so many elements.
+    pub(crate) fn new(reach: usize) -> Self {
+        Results { pairs: [const { MaybeUninit::uninit() }; MOST], count: 0, reach, rows: PhantomData }
+    }
+
+    /// How many pairs there can be.
+    pub(crate) fn room(&self) -> usize {
+        MOST
+    }
+
+    /// Forgets all of them.
+    pub(crate) fn clear(&mut self) {
+        self.count = 0;
+    }
+
     /// How many pairs there are.
     pub(crate) fn len(&self) -> usize {
         self.count
@@ -108,7 +123,7 @@ impl<'a> Results<'a> {
 
     /// Adds a pair of pixels anywhere.
     #[inline(always)]
-    fn one(&mut self, [(y, at), (other, place)]: [(&'a [Cell<i8>], usize); 2]) -> bool {
+    pub(crate) fn one(&mut self, [(y, at), (other, place)]: [(&'a [Cell<i8>], usize); 2]) -> bool {
         let there = sum(at, self.reach) < y.len() && sum(place, self.reach) < other.len();
         let (Some(free), true) = (self.pairs.get_mut(self.count), there) else { return false };
         free.write(Pair { first: y.as_ptr().wrapping_add(at), second: other.as_ptr().wrapping_add(place) });
@@ -129,15 +144,14 @@ fn each_window(
     tiles: &dyn Fn(&[Cell<i32>], &Results<'_>),
 ) {
     let points = (p.k_h, p.k_w, p.pad_top, p.pad_left) == (1, 1, 0, 0) && p.in_c % 4 == 0 && p.out_c % 4 == 0;
-    if !points || p.in_c == 0 || p.out_c == 0 || p.out_w == 0 {
+    if !points || p.in_c == 0 || p.out_c == 0 || p.out_w == 0 || product(p.out_w, p.out_c) > y.row_len() {
         return;
     }
     let most = work.len().checked_div(p.in_c).unwrap_or(0).min(MOST);
     let reach = product(p.out_c - 1, out.channel);
-    let mut results =
-        Results { pairs: [const { MaybeUninit::uninit() }; MOST], count: 0, reach, rows: PhantomData };
+    let mut results = Results::new(reach);
     let step = product(p.stride_w, p.in_c);
-    let (mut row, mut column, end) = (band.first, 0, band.range().end);
+    let (mut row, mut column, end) = (band.first, 0, y.within(band).range().end);
     // Elements of the pixels of a row from some column on; empty where they are not there.
     let pixels = |row: usize, column: usize| {
         let row =
@@ -148,7 +162,7 @@ fn each_window(
         return;
     }
     while row < end {
-        results.count = 0;
+        results.clear();
         while row < end && results.count < most {
             let (from, to) = (pixels(row, column), y.row(row));
             let (at, free) = (column.wrapping_mul(out.pixel), most - results.count);
@@ -176,7 +190,7 @@ fn each_window(
             let (cells, next) = (cells.as_ptr().cast_mut().cast(), step.wrapping_mul(2));
             // SAFETY: the first pixels of `pairs` pairs, at least one, are in `from` and the second ones in `other`, as `last` or `in_c` have been compared. The work space has `in_c` words for
             // each of `most` pairs; `run` and `one` have added no more. What is written is in cells.
-            unsafe { interleave(first, second, cells, p.in_c / 4, pairs.max(1), next) }
+            unsafe { interleave([first, second], cells, p.in_c / 4, pairs.max(1), [next; 2]) }
         }
         tiles(work, &results);
     }

@@ -71,6 +71,26 @@ impl<'a> Selector<'a> {
         Ok(())
     }
 
+    /// Pairs of pixels, from copies of their taps.
+    pub(super) fn patches(&mut self, node: &'a Node, shape: &Sizes, proof: &Proof) -> Selected {
+        let pairs = pack::crossed(1, shape.taps());
+        let (weights, requant) = self.packed(node, proof, &pairs, Tiling::Quads)?;
+        let (pixel, channel) = shape.out_strides();
+        let special = self.special.contains(&special::Instance::of_patches(shape));
+        let sizes = if special { [pairs.len(), channel] } else { [0; 2] };
+        let generics: Vec<Generic> = sizes.map(Generic::Size).into_iter().chain(requant.generics()).collect();
+        let pad = Arg::Int(self.ty(node.operands[0]).zero_point().into());
+        let between = [weights, pad, self.workspace()?];
+        let fields = vec![("pixel", int(pixel)), ("channel", int(channel))];
+        let x = self.image_rows(node.operands[0], shape.images, shape.in_h)?;
+        let y = self.image_rows(node.result, shape.images, shape.out_h)?;
+        let images = Images { x, y, count: shape.images, out_h: shape.out_h };
+        let (conv, out) =
+            (Arg::Struct(self.conv_params(shape)), Arg::Struct(Struct { name: "Stride", fields }));
+        self.call_on(images, KernelId::Conv2dI8DspPatches, &generics, &[conv], &between, &[out]);
+        Ok(())
+    }
+
     /// The packed filters of a layer as an argument, and how their sums become results.
     pub(super) fn packed(
         &mut self,

@@ -33,6 +33,9 @@ impl Kernel {
                 };
                 calls(corrected(work, proof), shape, asked.whole)
             }
+            Kernel::Patches(shape, pixels, proof) => {
+                calls(corrected(by_patches(shape, *pixels, asked.whole), proof), shape, asked.whole)
+            }
             Kernel::Winograd(shape, _) => plain(winograd::products(shape, conv::TILES, conv::TRANSFORMATION)),
             Kernel::Column(_, Tiling::Dots, _) | Kernel::Dense(Tiling::Dots, _) => plain(filled(1)),
             Kernel::Column(..) | Kernel::Dense(..) => plain(filled(FILTERS)),
@@ -103,6 +106,28 @@ fn by_points(shape: &Sizes, most: usize, whole: bool) -> Work {
     work.add(Count::Window, windows);
     work.add(Count::Run, (rows + odd).max(windows));
     work.add(Count::Word, all * PIXELS * shape.in_c);
+    work.times(times)
+}
+
+/// Tiles of pixels of one image whose taps are copied, from rows with their padding.
+fn by_patches(shape: &Sizes, most: usize, whole: bool) -> Work {
+    let mut work = Work::default();
+    let (rows, times) = if whole { (shape.out_h, 1) } else { (1, shape.out_h) };
+    let all = (rows * shape.out_w).div_ceil(PIXELS);
+    let tiles = all * shape.out_c / FILTERS;
+    work.add(Count::Product, tiles * shape.taps() * PIXELS * FILTERS);
+    work.add(Count::Result, tiles * PIXELS * FILTERS);
+    work.add(Count::Pixel, all * PIXELS);
+    work.add(Count::Window, all.div_ceil((most / PIXELS).clamp(1, PER_CALL)));
+    work.add(Count::Run, all * shape.k_h);
+    work.add(Count::Word, all * PIXELS * shape.taps());
+    // Each row is copied once, but for calls of single rows.
+    let columns = (shape.out_w - 1) * shape.stride_w + shape.k_w;
+    let held = shape.k_h + if whole { rows * shape.stride_h } else { 0 };
+    work.add(Count::Piece, held);
+    work.add(Count::Other, held * columns * shape.in_c);
+    let moved = if whole { rows * shape.k_h * columns * shape.in_c } else { 0 };
+    work.add(Count::Moved, moved);
     work.times(times)
 }
 

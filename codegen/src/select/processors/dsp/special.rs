@@ -61,6 +61,11 @@ impl Instance {
         }
     }
 
+    /// Of a layer whose taps are copied, which are neighbours, too.
+    pub(in crate::select) fn of_patches(shape: &Shape) -> Instance {
+        Instance { second_pixel: 0, ..Instance::of(shape) }
+    }
+
     /// Bytes of its code: 56 for each pair of taps that stands in it, and what is around them.
     fn code_bytes(&self) -> usize {
         let others = self.pairs.saturating_sub(1);
@@ -109,8 +114,9 @@ pub(in crate::select) fn instances(
         let whole = schedule.pipeline_of(index).is_none();
         let choice = kernels.of(graph, id, options, whole);
         let Some(kernel) = choice.kernel.as_any().downcast_ref::<Kernel>() else { continue };
-        let shape = match kernel {
-            Kernel::Tiled(shape, ..) => *shape,
+        let (shape, instance) = match kernel {
+            Kernel::Tiled(shape, ..) => (*shape, Instance::of(shape)),
+            Kernel::Patches(shape, ..) => (*shape, Instance::of_patches(shape)),
             Kernel::DepthwisePlanar(shape, _) => {
                 let own = has_own_planar(graph, shape);
                 let width = super::depthwise::width_in_registers(shape);
@@ -127,7 +133,6 @@ pub(in crate::select) fn instances(
             }
             _ => continue,
         };
-        let instance = Instance::of(&shape);
         match found.iter_mut().find(|(other, _)| *other == instance) {
             Some((_, saved)) => *saved += gain(&shape),
             None => found.push((instance, gain(&shape))),

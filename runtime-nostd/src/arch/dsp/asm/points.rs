@@ -8,7 +8,6 @@ use crate::arch::dsp::affine::requant_words;
 use crate::arch::dsp::points::{Pair, Results};
 use crate::arch::dsp::tile::FIRST_WORDS;
 use crate::arch::extent::product;
-use crate::params::Conv;
 use core::cell::Cell;
 
 /// What the block reads, in its order: addresses, counts and distances. It keeps what changes in the same places.
@@ -60,17 +59,16 @@ const ENTERED: usize = 32;
 
 /// All quads of filters for pairs of pixels, requantised.
 ///
-/// `x` holds for each pair of pixels and each of its pairs of taps a word of either pixel. `PAIRS`, of taps, and `CHANNEL` are those of the layer, or both 0. Nothing happens where the
+/// `x` holds for each pair of pixels and each of `pairs` pairs of taps a word of either pixel. `PAIRS`, of taps, and `CHANNEL` are those of the layer, or both 0. Nothing happens where the
 /// slices are too short.
 #[inline(never)]
 pub(crate) fn tiles<const PAIRS: usize, const CHANNEL: usize, const SHIFT: u32, const SIGNED: bool>(
-    p: &Conv,
     w: &[i32],
     x: &[Cell<i32>],
+    (pairs, quads): (usize, usize),
     channel: usize,
     results: &Results<'_>,
 ) {
-    let (pairs, quads) = (p.in_c / 2, p.out_c / 4);
     let quad = FIRST_WORDS + 2 * pairs + requant_words(SIGNED);
     let fits = pairs > 0
         && quads > 0
@@ -312,20 +310,19 @@ unsafe fn block<const PAIRS: usize, const CHANNEL: usize, const SHIFT: u32, cons
     }
 }
 
-/// Widens `fours` times four elements of `pairs` pairs of pixels, at least one of each. The first one's pixels are at `from` and `other`, and `next`
-/// bytes lie between pixels of pairs. Of each four elements the words are (0, 2) of either pixel, then (1, 3).
+/// Widens `runs` runs of `fours` times four elements of two pixels, at least one of each. The first runs are at `from` and `other`, and the others `next` and `other_next` bytes
+/// from each other. Of each four elements the words are (0, 2) of either pixel, then (1, 3).
 ///
 /// # Safety
 ///
-/// The pixels are readable, and 16 bytes for each four elements of a pair writable.
+/// The runs are readable, and 16 bytes for each four elements of two pixels writable.
 #[inline(never)]
 pub(crate) unsafe fn interleave(
-    from: *const u8,
-    other: *const u8,
+    [from, other]: [*const i8; 2],
     to: *mut u8,
     fours: usize,
-    pairs: usize,
-    next: usize,
+    runs: usize,
+    [next, other_next]: [usize; 2],
 ) {
     // SAFETY: as the caller promises.
     unsafe {
@@ -370,15 +367,16 @@ pub(crate) unsafe fn interleave(
             "bne 3b",
             "5:",
             "add {from}, {from}, {skip}",
-            "add {other}, {other}, {skip}",
-            "subs {pairs}, {pairs}, #1",
+            "add {other}, {other}, {other_skip}",
+            "subs {runs}, {runs}, #1",
             "bne 2b",
             from = inout(reg) from => _,
             other = inout(reg) other => _,
             to = inout(reg) to => _,
             fours = in(reg) fours,
-            pairs = inout(reg) pairs => _,
+            runs = inout(reg) runs => _,
             skip = in(reg) next.wrapping_sub(4 * fours),
+            other_skip = in(reg) other_next.wrapping_sub(4 * fours),
             n = out(reg) _, a = out(reg) _, b = out(reg) _, c = out(reg) _, d = out(reg) _, e = out(reg) _,
             options(nostack),
         )

@@ -5,21 +5,19 @@ use crate::arch::dsp::affine::requant_words;
 use crate::arch::dsp::points::Results;
 use crate::arch::dsp::tile::{requantised, FIRST_WORDS};
 use crate::arch::extent::product;
-use crate::params::Conv;
 use core::cell::Cell;
 
 /// All quads of filters for pairs of pixels, requantised.
 ///
-/// `x` holds for each pair of pixels and each of its pairs of taps a word of either pixel. `PAIRS`, of taps, and `CHANNEL` are those of the layer, or both 0. Nothing happens where the
+/// `x` holds for each pair of pixels and each of `pairs` pairs of taps a word of either pixel. `PAIRS`, of taps, and `CHANNEL` are those of the layer, or both 0. Nothing happens where the
 /// slices are too short.
 pub(crate) fn tiles<const PAIRS: usize, const CHANNEL: usize, const SHIFT: u32, const SIGNED: bool>(
-    p: &Conv,
     w: &[i32],
     x: &[Cell<i32>],
+    (pairs, quads): (usize, usize),
     channel: usize,
     results: &Results<'_>,
 ) {
-    let (pairs, quads) = (p.in_c / 2, p.out_c / 4);
     let quad = FIRST_WORDS + 2 * pairs + requant_words(SIGNED);
     let fits = pairs > 0
         && quads > 0
@@ -57,26 +55,25 @@ fn sums<'a>(w: &[i32], x: impl Iterator<Item = &'a Cell<i32>>) -> [i32; 4] {
     [a, ab.wrapping_sub(a), c, cd.wrapping_sub(c)]
 }
 
-/// Widens `fours` times four elements of `pairs` pairs of pixels. The first one's pixels are at `from` and `other`, and `next`
-/// bytes lie between pixels of pairs. Of each four elements the words are (0, 2) of either pixel, then (1, 3).
+/// Widens `runs` runs of `fours` times four elements of two pixels. The first runs are at `from`, and the others `next` bytes
+/// from each other. Of each four elements the words are (0, 2) of either pixel, then (1, 3).
 ///
 /// # Safety
 ///
-/// The pixels are readable, and 16 bytes for each four elements of a pair writable.
+/// The runs are readable, and 16 bytes for each four elements of two pixels writable.
 pub(crate) unsafe fn interleave(
-    from: *const i8,
-    other: *const i8,
+    from: [*const i8; 2],
     to: *mut i16,
     fours: usize,
-    pairs: usize,
-    next: usize,
+    runs: usize,
+    next: [usize; 2],
 ) {
     let mut to = to;
-    for pair in 0..pairs {
+    for run in 0..runs {
         for four in 0..fours {
             for (pixel, element) in [(0, 0), (0, 2), (1, 0), (1, 2), (0, 1), (0, 3), (1, 1), (1, 3)] {
-                let pixel = if pixel == 1 { other } else { from };
-                let at = pixel.wrapping_add(pair * next + 4 * four + element);
+                let (start, next) = if pixel == 0 { (from[0], next[0]) } else { (from[1], next[1]) };
+                let at = start.wrapping_add(run * next + 4 * four + element);
                 // SAFETY: the caller allows it.
                 unsafe {
                     to.write((*at).into());
