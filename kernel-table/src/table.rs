@@ -296,7 +296,7 @@ macro_rules! kernel_table {
             Conv2dI8DspPatches = conv2d_i8_dsp_patches(I8, I8) -> I8 {
                 arithmetic: Fitted, filters_at_once: 4, on_crew: Conv2dI8DspPatchesCrew,
                 cycles: &[
-                    (M4, cycles(938, 6500, 300).each(&[(Pixel, 90000), (Window, 300000), (Run, 12000), (Word, 1500), (Piece, 50000), (Other, 10000), (Moved, 1200), (Corrected, 2625)])),
+                    (M4, cycles(938, 6500, 300).each(&[(Pixel, 90000), (Window, 300000), (Run, 12000), (Word, 1500), (Piece, 95000), (Other, 6000), (Moved, 1200), (Corrected, 2625)])),
                 ]
             };
             Conv2dI8DspPatchesCrew = conv2d_i8_dsp_patches_crew(I8, I8) -> I8 { arithmetic: Fitted, filters_at_once: 4 };
