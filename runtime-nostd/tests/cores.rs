@@ -180,10 +180,10 @@ fn convolutions_in_tiles() {
             let (w, work) = (quads(random, &p, 12), conv2d_work_words(&p, 2 + 2 * random.below(3)));
             let out = if planar { out } else { Stride { pixel: p.out_c, channel: 1 } };
             let sizes = Sizes { rows: [p.in_w * p.in_c, p.out_w * p.out_c], counts: [p.in_h, out_h] };
-            let plain: Kernel<'_> = &|x, work, y| {
+            let plain: &Kernel<'_> = &|x, work, y| {
                 kernels::conv2d_i8_dsp_points_small::<3, true>(&p, x, &w, pad, work, y, &out, band);
             };
-            let in_parts: Kernel<'_> = &|x, work, y| {
+            let in_parts: &Kernel<'_> = &|x, work, y| {
                 kernels::conv2d_i8_dsp_points_small_crew::<3, true>(
                     crew, 2, &p, x, &w, pad, work, y, &out, band,
                 );

@@ -263,6 +263,8 @@ macro_rules! width {
             // SAFETY: as the caller promises. The stack pointer, r6, r7 and r11 are as they were when the block ends.
             unsafe {
                 asm!(
+                    // The second loop.
+                    size!("400"),
                     "push {{r6, r7, r11}}",
                     "mov r11, r1",
                     "mov r12, r2",
@@ -271,6 +273,15 @@ macro_rules! width {
                     "ldmia r0, {{r1, r2, r3, r4, r5, r8}}",
                     "stmia sp, {{r1, r2, r3, r4, r5, r8}}",
                     "mov r5, r1",
+                    // The loop over channels stands there twice: for three rows, and for rows at an edge.
+                    "cmp r2, #0",
+                    "it ne",
+                    "cmpne r3, #0",
+                    "beq 4f",
+                    ".irp kiln_inside, 1, 0",
+                    ".if \\kiln_inside == 0",
+                    "4:",
+                    ".endif",
                     // A channel, and its middle row.
                     "2:",
                     concat!("ldr ", $last, ", [r11, #20]"),
@@ -279,8 +290,10 @@ macro_rules! width {
                     load!($name, "r12"),
                     add!($name, "t" $(, $first)*),
                     "ldr r8, [sp, #4]",
+                    ".if \\kiln_inside == 0",
                     "cmp r8, #0",
                     "beq 3f",
+                    ".endif",
                     "add r8, r8, r12",
                     "ldr r9, [r11]",
                     "ldr r10, [r11, #12]",
@@ -288,8 +301,10 @@ macro_rules! width {
                     add!($name, "b" $(, $sum)*),
                     "3:",
                     "ldr r8, [sp, #8]",
+                    ".if \\kiln_inside == 0",
                     "cmp r8, #0",
                     "beq 3f",
+                    ".endif",
                     "add r8, r8, r12",
                     "ldr r9, [r11, #8]",
                     "ldr r10, [r11, #16]",
@@ -310,6 +325,11 @@ macro_rules! width {
                     concat!("add r12, r12, #", $pixels),
                     "cmp r11, r6",
                     "bne 2b",
+                    ".if \\kiln_inside",
+                    "b 5f",
+                    ".endif",
+                    ".endr",
+                    "5:",
                     "add sp, sp, #24",
                     "pop {{r6, r7, r11}}",
                     pixel = const PIXEL,
