@@ -24,6 +24,12 @@ const PLANAR: &[(usize, usize, usize, u32, bool, Planar)] = &[
     (0, 1, 300, 7, false, planar::<0, 1, 300, 7, false>),
     (0, 2, 8, 9, false, planar::<0, 2, 8, 9, false>),
     (0, 2, 300, 0, true, planar::<0, 2, 300, 0, true>),
+    (0, 1, 0, 6, true, planar::<0, 1, 0, 6, true>),
+    (0, 2, 0, 7, false, planar::<0, 2, 0, 7, false>),
+    (3, 1, 0, 5, false, planar::<3, 1, 0, 5, false>),
+    (4, 1, 0, 6, true, planar::<4, 1, 0, 6, true>),
+    (5, 1, 0, 7, false, planar::<5, 1, 0, 7, false>),
+    (6, 1, 0, 8, false, planar::<6, 1, 0, 8, false>),
     (3, 1, 8, 6, false, planar::<3, 1, 8, 6, false>),
     (4, 1, 1, 5, false, planar::<4, 1, 1, 5, false>),
     (5, 1, 8, 7, false, planar::<5, 1, 8, 7, false>),
@@ -36,7 +42,11 @@ const PLANAR: &[(usize, usize, usize, u32, bool, Planar)] = &[
 
 fn planar_dsp(rng: &mut Rng, mut scratch: Scratch<'_>) -> Result<(), Mismatch> {
     let &(width, stride, pixel, shift, signed, kernel) = &rng.pick(PLANAR);
-    let (p, out_h) = shape(rng, width, stride, pixel);
+    let any = rng.size(2, 7);
+    let (p, out_h) = shape(rng, width, stride, if pixel == 0 { any } else { pixel });
+    // Told by the number of channels, where it is not known.
+    let p = if pixel == 0 { Conv { in_c: any, out_c: any, groups: any, ..p } } else { p };
+    let pixel = if pixel == 0 { any } else { pixel };
     let pad = rng.i8();
     let weights = scratch.bytes.take(p.k_h * p.k_w * p.in_c);
     rng.fill_i8(weights);

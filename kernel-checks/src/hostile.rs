@@ -5,11 +5,11 @@ use crate::conv::{describe, shape};
 use crate::{cells, Check, Mismatch, Rng, Scratch};
 use kiln::kernels::{
     conv1_i16_i8_dsp, conv1_i8_dsp, conv1_i8_dsp_eights, conv2d_i8_dsp, conv2d_i8_dsp_compact,
-    conv2d_i8_dsp_exact, conv2d_i8_dsp_small, conv2d_i8_dsp_winograd, conv2d_i8_v6m_pairs,
-    conv2d_i8_v6m_singles, dense_i8_dsp, dense_i8_dsp_compact, dense_i8_dsp_dot, depthwise2d_i8_dsp,
-    depthwise2d_i8_dsp_compact, depthwise2d_i8_dsp_planar, depthwise2d_i8_v6m, max_pool2d_i8_dsp,
-    mean_pool2d_i8_dsp, Band, CompactConv, CompactDense, Conv, HalfRequant, MeanLinear, Pool, Requant,
-    Rescale, Rows, Scale, Stride,
+    conv2d_i8_dsp_exact, conv2d_i8_dsp_points, conv2d_i8_dsp_points_small, conv2d_i8_dsp_small,
+    conv2d_i8_dsp_winograd, conv2d_i8_v6m_pairs, conv2d_i8_v6m_singles, dense_i8_dsp, dense_i8_dsp_compact,
+    dense_i8_dsp_dot, depthwise2d_i8_dsp, depthwise2d_i8_dsp_compact, depthwise2d_i8_dsp_planar,
+    depthwise2d_i8_v6m, max_pool2d_i8_dsp, mean_pool2d_i8_dsp, Band, CompactConv, CompactDense, Conv,
+    HalfRequant, MeanLinear, Pool, Requant, Rescale, Rows, Scale, Stride,
 };
 
 #[cfg(not(target_arch = "arm"))]
@@ -120,6 +120,15 @@ fn run(rng: &mut Rng, mut scratch: Scratch<'_>) -> Result<(), Mismatch> {
         0 => mean_pool2d_i8_dsp(&pool, x_rows, &MeanLinear { factor: 1, start: 0 }, y_rows, band),
         1 => max_pool2d_i8_dsp::<2, 2>(&pool, x_rows, -128, 127, y_rows, band),
         2 => max_pool2d_i8_dsp::<3, 1>(&pool, x_rows, -128, 127, y_rows, band),
+        3 if rng.one_in(2) => {
+            let points = Conv { k_h: 1, k_w: 1, pad_top: 0, pad_left: 0, in_c: 4, out_c: 8, ..p };
+            match rng.one_in(2) {
+                true => conv2d_i8_dsp_points::<2, 8, 1, 7, false>(&points, x_rows, w, 0, work, y_rows, band),
+                false => {
+                    conv2d_i8_dsp_points_small::<7, true>(&points, x_rows, w, 0, work, y_rows, &out, band);
+                }
+            }
+        }
         3 => conv2d_i8_dsp::<8, 2, 2, 8, 1, 7, false>(&p, x_rows, w, 0, work, y_rows, band),
         4 => conv2d_i8_dsp_small::<7, true>(&p, x_rows, w, 0, work, y_rows, &out, band),
         5 => conv2d_i8_dsp_exact(&p, x_rows, w, 0, work, &requant, y_rows, &out, band),

@@ -293,6 +293,27 @@ macro_rules! kernel_table {
             Conv2dI8DspCrew = conv2d_i8_dsp_crew(I8, I8) -> I8 { arithmetic: Fitted, filters_at_once: 4 };
             Conv2dI8DspExact = conv2d_i8_dsp_exact(I8, I8) -> I8 { arithmetic: Reference, filters_at_once: 4, on_crew: Conv2dI8DspExactCrew };
             Conv2dI8DspExactCrew = conv2d_i8_dsp_exact_crew(I8, I8) -> I8 { arithmetic: Reference, filters_at_once: 4 };
+            Conv2dI8DspPatches = conv2d_i8_dsp_patches(I8, I8) -> I8 {
+                arithmetic: Fitted, filters_at_once: 4, on_crew: Conv2dI8DspPatchesCrew,
+                cycles: &[
+                    (M4, cycles(938, 6500, 300).each(&[(Pixel, 90000), (Window, 300000), (Run, 12000), (Word, 1500), (Piece, 95000), (Other, 6000), (Moved, 1200), (Corrected, 2625)])),
+                ]
+            };
+            Conv2dI8DspPatchesCrew = conv2d_i8_dsp_patches_crew(I8, I8) -> I8 { arithmetic: Fitted, filters_at_once: 4 };
+            Conv2dI8DspPoints = conv2d_i8_dsp_points(I8, I8) -> I8 {
+                arithmetic: Fitted, filters_at_once: 4, on_crew: Conv2dI8DspPointsCrew,
+                cycles: &[
+                    (M4, cycles(938, 6500, 100).each(&[(Turn, 6000), (Pixel, 20000), (Window, 300000), (Run, 130000), (Word, 1600), (Corrected, 2625)])),
+                ]
+            };
+            Conv2dI8DspPointsCrew = conv2d_i8_dsp_points_crew(I8, I8) -> I8 { arithmetic: Fitted, filters_at_once: 4 };
+            Conv2dI8DspPointsSmall = conv2d_i8_dsp_points_small(I8, I8) -> I8 {
+                arithmetic: Fitted, filters_at_once: 4, on_crew: Conv2dI8DspPointsSmallCrew,
+                cycles: &[
+                    (M4, cycles(938, 7875, 100).each(&[(Turn, 6000), (Pixel, 20000), (Window, 300000), (Run, 130000), (Word, 1600), (Corrected, 2625)])),
+                ]
+            };
+            Conv2dI8DspPointsSmallCrew = conv2d_i8_dsp_points_small_crew(I8, I8) -> I8 { arithmetic: Fitted, filters_at_once: 4 };
             Conv2dI8DspSmall = conv2d_i8_dsp_small(I8, I8) -> I8 {
                 arithmetic: Fitted, filters_at_once: 4, on_crew: Conv2dI8DspSmallCrew,
                 cycles: &[

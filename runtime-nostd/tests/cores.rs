@@ -175,6 +175,21 @@ fn convolutions_in_tiles() {
                 },
             ],
         );
+        if points {
+            let p = Conv { in_c: 8, out_c: 12, stride_h: 1, stride_w: 1, in_h: out_h, in_w: p.out_w, ..p };
+            let (w, work) = (quads(random, &p, 12), conv2d_work_words(&p, 2 + 2 * random.below(3)));
+            let out = if planar { out } else { Stride { pixel: p.out_c, channel: 1 } };
+            let sizes = Sizes { rows: [p.in_w * p.in_c, p.out_w * p.out_c], counts: [p.in_h, out_h] };
+            let plain: &Kernel<'_> = &|x, work, y| {
+                kernels::conv2d_i8_dsp_points_small::<3, true>(&p, x, &w, pad, work, y, &out, band);
+            };
+            let in_parts: &Kernel<'_> = &|x, work, y| {
+                kernels::conv2d_i8_dsp_points_small_crew::<3, true>(
+                    crew, 2, &p, x, &w, pad, work, y, &out, band,
+                );
+            };
+            compare(random, &p, &sizes, work, [plain, in_parts]);
+        }
         let w = quads(random, &p, 0);
         let (multipliers, shifts) = (vec![1 << 30; p.out_c], vec![-9; p.out_c]);
         let q = Requant { multipliers: &multipliers, shifts: &shifts, zero_point: 3, lo: -128, hi: 127 };

@@ -7,14 +7,13 @@
 //! - all that compute its values can write planar rows and all that read them can read those: [`planar_result`], [`planar_operand`]. No conversions are
 //!   inserted: one would read and write each byte once, about as many cycles as a depthwise kernel saves on it. Inputs, outputs and states keep
 //!   the layout that the caller knows;
-//! - a depthwise convolution reads one of them that has a hundredth of the model's multiplications or more (less in large models). That is the gain, and writing planar rows takes a
-//!   kernel as long as writing others; but the planar kernel is compiled for each number of channels, about 2 KB of code.
+//! - a depthwise convolution reads one of them. That is the gain, and writing planar rows takes a kernel as long as writing others.
 //!
 //! The type of a value says which layout it has: its shape is \[n, h, c, w\] then. So its rows stay rows, and whatever asks for sizes need not know.
 //! Runs behind all other passes, which look for channel-last images.
 
 use crate::ir::{Graph, Layout, Node, Order, ValueId};
-use crate::select::{planar_operand, planar_result, Shape};
+use crate::select::{planar_operand, planar_result};
 use crate::{Options, Target};
 
 /// Runs the pass.
@@ -39,15 +38,6 @@ pub fn run(graph: &mut Graph) -> bool {
         }
     }
     !planar.is_empty()
-}
-
-/// The part of all multiplications that a depthwise convolution is worth code of its own for: one in so many. Less where a model has several times so many
-/// bytes of constants, beside which a little code does not count.
-const WORTH: usize = 100;
-const LARGE_MODEL: usize = 64 * 1024;
-
-fn macs(graph: &Graph, node: &Node) -> usize {
-    Shape::of(graph, node).map_or(0, |shape| shape.macs())
 }
 
 /// Whether an op computes each element of an image from those at the same place, so that it works in any layout.
@@ -92,8 +82,6 @@ impl Regions {
         let mut ends: Vec<ValueId> = graph.inputs.iter().chain(&graph.outputs).copied().collect();
         ends.extend(graph.states.iter().flat_map(|state| [state.current, state.next]));
         ends.into_iter().for_each(|id| regions.facts(id).fixed = true);
-        let worth = WORTH * (graph.live_constant_bytes() / LARGE_MODEL).max(1);
-        let all: usize = graph.nodes().map(|(_, node)| macs(graph, node)).sum();
         // The pass runs for the processors that have such kernels.
         let options = Options { target: Some(Target::CortexMDsp), ..Options::default() };
         for (id, node) in graph.nodes().filter(|(_, node)| !any_order(graph, node)) {
@@ -102,7 +90,7 @@ impl Regions {
                 let reads = k == 0 && planar_operand(graph, id, &options);
                 let facts = regions.facts(operand);
                 facts.fixed |= !reads;
-                facts.gain |= reads && macs(graph, node) * worth >= all;
+                facts.gain |= reads;
             }
         }
         for (id, value) in graph.values() {

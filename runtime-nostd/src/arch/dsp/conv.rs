@@ -6,8 +6,8 @@ use super::blocks::conv::pairs_of_pixels;
 use super::blocks::conv1::rows_of_pairs;
 use super::blocks::conv_small::pairs_of_any;
 use super::taps::{exact_results, results, results_of_many, Taps};
-use super::tile::{requantised, split, sums, Shape, Tiles, FIRST_WORDS};
-use super::window::{fill, move_rows, pixels_that_fit, rows_kept, widen_pixels};
+use super::tile::{requantised, sums, Shape, Tiles, FIRST_WORDS};
+use super::window::{fill, move_rows, pixels_that_fit, rows_kept};
 use crate::arch::extent::{product, product_of, span, sum};
 use crate::arch::portable::conv::conv1_i16_i8;
 use crate::params::{Conv, Requant, Rescale, Stride};
@@ -232,9 +232,6 @@ impl<'a> Layer<'a> {
     #[inline(never)]
     fn run(&self, band: Band, tiles: &dyn Fn(Tiles<'a>), finish: &Finish<'_>) {
         let Some(pixels) = self.pixels_at_once() else { return };
-        if self.is_one_run(band) {
-            return self.one_run(band, pixels, tiles);
-        }
         self.rows(band, pixels, &|t| {
             let paired = if t.pixels == 1 { 0 } else { t.pixels };
             tiles(t);
@@ -242,8 +239,7 @@ impl<'a> Layer<'a> {
                 // The last pixel, once more with the one before it.
                 let first = t.pixels - 2;
                 let at = t.at.wrapping_add(first.wrapping_mul(self.out.pixel));
-                let second = (t.y, at.wrapping_add(self.out.pixel));
-                tiles(Tiles { x_at: first * self.xd, at, second, pixels: 2, ..t });
+                tiles(Tiles { x_at: first * self.xd, at, pixels: 2, ..t });
             }
             if paired == 0 || self.p.out_c % 4 != 0 {
                 self.one_by_one(t, paired, finish);
@@ -271,74 +267,9 @@ impl<'a> Layer<'a> {
                 }
                 fill(p, x, pad, work, oy, ox, pixels, kept);
                 let (at, quads) = (ox.wrapping_mul(out.pixel), p.out_c / 4);
-                let second = (y, at.wrapping_add(out.pixel));
-                tiles(Tiles { w, x: work, x_at: 0, y, at, second, pixels, quads });
+                tiles(Tiles { w, x: work, x_at: 0, y, at, pixels, quads });
                 ox += pixels;
             }
-        }
-    }
-
-    /// Whether pixels of a band can be paired as if they were one row: those of rows with an odd number of them, in convolutions of single pixels.
-    fn is_one_run(&self, band: Band) -> bool {
-        let Conv { k_h, k_w, stride_h, stride_w, pad_top, pad_left, in_c, in_w, out_c, out_w, .. } = *self.p;
-        let pointwise =
-            (k_h, k_w, stride_h, stride_w, pad_top, pad_left) == (1, 1, 1, 1, 0, 0) && in_w == out_w;
-        let paired = self.in_one_row(band).is_some() || split(self.out.pixel, self.out.channel);
-        let inside = band.range().end <= self.p.in_h && self.y.holds(band.rows, out_w);
-        pointwise && inside && in_c % 4 == 0 && out_c % 4 == 0 && out_w % 2 == 1 && band.rows > 1 && paired
-    }
-
-    /// The result of the band as if it were one row.
-    fn in_one_row(&self, band: Band) -> Option<&'a [Cell<i8>]> {
-        let Conv { out_c, out_w, .. } = *self.p;
-        let channel_last =
-            self.out == Stride { pixel: out_c, channel: 1 } && self.y.row_len() == product(out_w, out_c);
-        self.y.run(band.first, band.rows).filter(|_| channel_last)
-    }
-
-    /// As [`Layer::rows`] where pixels are paired across rows.
-    #[inline(never)]
-    fn one_run(&self, band: Band, pixels: usize, tiles: &dyn Fn(Tiles<'a>)) {
-        let Layer { p, x, w, work, out, .. } = *self;
-        let (one_row, total, quads) = (self.in_one_row(band), band.rows * p.out_w, p.out_c / 4);
-        let (mut from, mut done) = (Place { row: band.first, column: 0 }, 0);
-        while done < total {
-            let mut pixels = pixels.min(total - done);
-            if pixels == 1 {
-                // The last pixel, once more with the one before it, which is still in the work space if there is only one row.
-                from = from.back(p.out_w);
-                (done, pixels) = (done - 1, 2);
-            }
-            let pixels = pixels & !1;
-            let mut place = from;
-            let mut filled = 0;
-            while filled < pixels {
-                let run = (p.out_w - place.column).min(pixels - filled);
-                widen_pixels(x.row(place.row), p.in_c, place.column, run, work, filled);
-                filled += run;
-                place = place.forward(run, p.out_w);
-            }
-            let tile = Tiles { w, x: work, x_at: 0, y: &[], at: 0, second: (&[], 0), pixels, quads };
-            if let Some(y) = one_row {
-                let at = done.wrapping_mul(out.pixel);
-                tiles(Tiles { y, at, second: (y, at.wrapping_add(out.pixel)), ..tile });
-            } else {
-                let (mut place, mut paired) = (from, 0);
-                while paired < pixels {
-                    let (y, at) = (self.y.row(place.row), place.column.wrapping_mul(out.pixel));
-                    let run = (p.out_w - place.column).min(pixels - paired) & !1;
-                    let second = match run {
-                        0 => (self.y.row(place.row + 1), 0),
-                        _ => (y, at.wrapping_add(out.pixel)),
-                    };
-                    let run = run.max(2);
-                    tiles(Tiles { x_at: paired * self.xd, y, at, second, pixels: run, ..tile });
-                    paired += run;
-                    place = place.forward(run, p.out_w);
-                }
-            }
-            done += pixels;
-            from = from.forward(pixels, p.out_w);
         }
     }
 
@@ -358,33 +289,6 @@ impl<'a> Layer<'a> {
                     y.set(result);
                 }
             }
-        }
-    }
-}
-
-/// A pixel of an image.
-#[derive(Clone, Copy)]
-struct Place {
-    row: usize,
-    column: usize,
-}
-
-impl Place {
-    /// `pixels` further on.
-    fn forward(mut self, pixels: usize, width: usize) -> Self {
-        self.column += pixels;
-        while self.column >= width {
-            self.column -= width;
-            self.row += 1;
-        }
-        self
-    }
-
-    /// One pixel back.
-    fn back(self, width: usize) -> Self {
-        match self.column.checked_sub(1) {
-            Some(column) => Place { column, ..self },
-            None => Place { row: self.row.wrapping_sub(1), column: width.wrapping_sub(1) },
         }
     }
 }

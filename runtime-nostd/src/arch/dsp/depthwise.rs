@@ -56,7 +56,8 @@ pub fn depthwise2d_i8_dsp_exact(
 /// multiplication to be rescaled: `y = SSAT8((d·M + C·2³² + 2³¹) >> 32 >> SHIFT)`, where `d` is the sum. With `SIGNED`, `d` is 256 times the sum, plus a
 /// correction if the sum is negative, and the last shift is `SHIFT + 8`.
 ///
-/// Multiplier and dilation are 1, and `STRIDE` is `stride_w`. Element `c` of pixel `ox` of a row of `y` is at `ox · PIXEL + c · channel`. `WIDTH` is `in_w` for
+/// Multiplier and dilation are 1, and `STRIDE` is `stride_w`. Element `c` of pixel `ox` of a row of `y` is at `ox · PIXEL + c · channel`. Where `PIXEL` is 0, it stands for `out_c`, in code for
+/// any number of channels. `WIDTH` is `in_w` for
 /// rows of 3 to 6 pixels with a filter 3 × 3, one column of padding on either side and strides of 1, whose sums are all kept in registers; else it is 0.
 ///
 /// `w` holds for each channel in turn, where `k_w` = 3:
@@ -83,7 +84,7 @@ pub fn depthwise2d_i8_dsp_planar<
     band: Band,
 ) {
     let block = blocks::depthwise_planar::Block::of::<STRIDE, PIXEL, SHIFT, SIGNED>();
-    const { assert!(PIXEL > 0, "pixels of the result lie at different places") };
+    let pixel = if PIXEL == 0 { p.out_c } else { PIXEL };
     for (row, out) in y.of_band(band) {
         let Some(rows) = Window::of(p, x, row) else { return };
         let done = match WIDTH {
@@ -95,7 +96,7 @@ pub fn depthwise2d_i8_dsp_planar<
         }
         let zero = if WIDTH == 0 { 0 } else { pad };
         let finish = Finish::Affine { shift: SHIFT, signed: SIGNED };
-        plain(p, &rows, w, (pad, zero), out, (PIXEL, channel), &finish);
+        plain(p, &rows, w, (pad, zero), out, (pixel, channel), &finish);
     }
 }
 

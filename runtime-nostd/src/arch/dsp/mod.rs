@@ -10,6 +10,8 @@ pub(crate) mod depthwise;
 pub(crate) mod elementwise;
 pub(crate) mod movement;
 pub(crate) mod parts;
+pub(crate) mod patches;
+pub(crate) mod points;
 pub(crate) mod pool;
 pub(crate) mod recurrent;
 
@@ -23,8 +25,8 @@ pub(crate) mod winograd;
 pub(crate) mod kernels {
     pub use super::compact::{conv::*, dense::*, depthwise::*, elementwise::*, pool::*};
     pub use super::{
-        conv::*, convert::*, dense::*, depthwise::*, elementwise::*, movement::*, parts::*, pool::*,
-        recurrent::*, winograd::*,
+        conv::*, convert::*, dense::*, depthwise::*, elementwise::*, movement::*, parts::*, patches::*,
+        points::*, pool::*, recurrent::*, winograd::*,
     };
 }
 

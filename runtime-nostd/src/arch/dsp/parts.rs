@@ -9,6 +9,8 @@ use super::dense::{dense_i8_dsp, dense_i8_dsp_eights};
 use super::depthwise::{
     depthwise2d_i8_dsp, depthwise2d_i8_dsp_exact, depthwise2d_i8_dsp_planar, depthwise2d_i8_dsp_planar_exact,
 };
+use super::patches::conv2d_i8_dsp_patches;
+use super::points::{conv2d_i8_dsp_points, conv2d_i8_dsp_points_small};
 use super::taps::eight_words;
 use super::tile::FIRST_WORDS;
 use super::winograd::conv2d_i8_dsp_winograd;
@@ -23,6 +25,14 @@ in_parts! {
         <XD: usize, PAIRS: usize, UNROLL: usize, PIXEL: usize, CHANNEL: usize, SHIFT: u32, SIGNED: bool>
         (w: &[i32], pad: i8) work () y () if |p| CHANNEL == 1 && PIXEL == p.out_c;
     pub fn conv2d_i8_dsp_small_crew = conv2d_i8_dsp_small <SHIFT: u32, SIGNED: bool>
+        (w: &[i32], pad: i8) work () y (out: &Stride) if |p| is_channel_last(p, out);
+    pub fn conv2d_i8_dsp_points_crew = conv2d_i8_dsp_points
+        <PAIRS: usize, PIXEL: usize, CHANNEL: usize, SHIFT: u32, SIGNED: bool>
+        (w: &[i32], pad: i8) work () y () if |p| CHANNEL == 1 && PIXEL == p.out_c;
+    pub fn conv2d_i8_dsp_points_small_crew = conv2d_i8_dsp_points_small <SHIFT: u32, SIGNED: bool>
+        (w: &[i32], pad: i8) work () y (out: &Stride) if |p| is_channel_last(p, out);
+    pub fn conv2d_i8_dsp_patches_crew = conv2d_i8_dsp_patches
+        <PAIRS: usize, CHANNEL: usize, SHIFT: u32, SIGNED: bool>
         (w: &[i32], pad: i8) work () y (out: &Stride) if |p| is_channel_last(p, out);
     pub fn conv2d_i8_dsp_exact_crew = conv2d_i8_dsp_exact <>
         (w: &[i32], pad: i8) work (q: &Requant<'_>) y (out: &Stride) if |p| is_channel_last(p, out);

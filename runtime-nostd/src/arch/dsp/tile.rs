@@ -21,21 +21,14 @@ pub(crate) struct Tiles<'a> {
     pub x: &'a [Cell<i32>],
     /// Where in it the taps of the first pixel are, in bytes.
     pub x_at: usize,
-    /// The row of the result that the first pixel of each pair is in.
+    /// The row of the result.
     pub y: &'a [Cell<i8>],
     /// Where in it the first channel of the first pixel is.
     pub at: usize,
-    /// The row of the second pixels, and where the first of them is: behind the first pixel, unless tiles are [`split`].
-    pub second: (&'a [Cell<i8>], usize),
     /// Number of pixels.
     pub pixels: usize,
     /// Number of quads.
     pub quads: usize,
-}
-
-/// Whether the second pixel of a pair may be in another row than the first: in planar rows with an odd number of pixels.
-pub(crate) const fn split(pixel: usize, channel: usize) -> bool {
-    pixel == 1 && channel % 2 == 1
 }
 
 /// What makes the tiles of a layer.

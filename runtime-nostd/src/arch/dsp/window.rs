@@ -2,7 +2,6 @@
 #![allow(unsafe_code)]
 
 use super::blocks::window::{copy_down, fours, ones, threes};
-use crate::arch::extent::product;
 use crate::params::Conv;
 use crate::rows::Rows;
 use core::cell::Cell;
@@ -87,20 +86,6 @@ pub(super) fn fill(
             spread(image, p.in_c, columns, p.k_h * p.in_c);
         }
     }
-}
-
-/// Fills the work space from pixel `at` on with `pixels` pixels of `row`, of `channels` channels each, a multiple of four.
-pub(super) fn widen_pixels(
-    row: &[Cell<i8>],
-    channels: usize,
-    first: usize,
-    pixels: usize,
-    work: &[Cell<i32>],
-    at: usize,
-) {
-    let x = row.get(product(first, channels)..product(first + pixels, channels)).unwrap_or(&[]);
-    let y = halves(work).get(product(at, channels)..).unwrap_or(&[]);
-    spread(x, x.len(), y, x.len());
 }
 
 /// Words as their halves, the low one first.

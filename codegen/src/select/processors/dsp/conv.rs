@@ -41,28 +41,53 @@ impl<'a> Selector<'a> {
         let (x, y) = (node.operands[0], node.result);
         let pairs = pack::columns_first(shape);
         let (weights, requant) = self.packed(node, proof, &pairs, Tiling::Quads)?;
-        let (unroll, out) = (pairs.len().min(special::UNROLL), shape.out_strides());
+        let (unroll, out) = (special::unroll(pairs.len()), shape.out_strides());
         let special = self.special.contains(&special::Instance::of(shape));
-        let (kernel, sizes) = match (&requant, special) {
-            (Requant::Affine(_), true) => {
+        let (kernel, sizes) = match (&requant, points(shape), special) {
+            (Requant::Affine(_), true, true) => {
+                (KernelId::Conv2dI8DspPoints, vec![pairs.len(), out.0, out.1])
+            }
+            (Requant::Affine(_), true, false) => (KernelId::Conv2dI8DspPointsSmall, Vec::new()),
+            (Requant::Affine(_), false, true) => {
                 (KernelId::Conv2dI8Dsp, vec![shape.second_pixel(), pairs.len(), unroll, out.0, out.1])
             }
-            (Requant::Affine(_), false) => (KernelId::Conv2dI8DspSmall, Vec::new()),
-            (Requant::Exact(_), _) => (KernelId::Conv2dI8DspExact, Vec::new()),
+            (Requant::Affine(_), false, false) => (KernelId::Conv2dI8DspSmall, Vec::new()),
+            (Requant::Exact(_), ..) => (KernelId::Conv2dI8DspExact, Vec::new()),
         };
+        let is_special = matches!(kernel, KernelId::Conv2dI8Dsp | KernelId::Conv2dI8DspPoints);
         let mut generics: Vec<Generic> = sizes.into_iter().map(Generic::Size).collect();
         generics.extend(requant.generics());
         let pad = Arg::Int(self.ty(x).zero_point().into());
         let work = self.workspace()?;
         let fields = vec![("pixel", int(out.0)), ("channel", int(out.1))];
         // What is no part of the instance is told at run time.
-        let out = (kernel != KernelId::Conv2dI8Dsp).then_some(Arg::Struct(Struct { name: "Stride", fields }));
+        let out = (!is_special).then_some(Arg::Struct(Struct { name: "Stride", fields }));
         let x = self.image_rows(x, shape.images, shape.in_h)?;
         let y = self.image_rows(y, shape.images, shape.out_h)?;
         let images = Images { x, y, count: shape.images, out_h: shape.out_h };
         let conv = Arg::Struct(self.conv_params(shape));
         let between: Vec<Arg> = [weights, pad, work].into_iter().chain(requant.argument()).collect();
         self.call_on(images, kernel, &generics, &[conv], &between, out.as_slice());
+        Ok(())
+    }
+
+    /// Pairs of pixels, from copies of their taps.
+    pub(super) fn patches(&mut self, node: &'a Node, shape: &Sizes, proof: &Proof) -> Selected {
+        let pairs = pack::crossed(1, shape.taps());
+        let (weights, requant) = self.packed(node, proof, &pairs, Tiling::Quads)?;
+        let (pixel, channel) = shape.out_strides();
+        let special = self.special.contains(&special::Instance::of_patches(shape));
+        let sizes = if special { [pairs.len(), channel] } else { [0; 2] };
+        let generics: Vec<Generic> = sizes.map(Generic::Size).into_iter().chain(requant.generics()).collect();
+        let pad = Arg::Int(self.ty(node.operands[0]).zero_point().into());
+        let between = [weights, pad, self.workspace()?];
+        let fields = vec![("pixel", int(pixel)), ("channel", int(channel))];
+        let x = self.image_rows(node.operands[0], shape.images, shape.in_h)?;
+        let y = self.image_rows(node.result, shape.images, shape.out_h)?;
+        let images = Images { x, y, count: shape.images, out_h: shape.out_h };
+        let (conv, out) =
+            (Arg::Struct(self.conv_params(shape)), Arg::Struct(Struct { name: "Stride", fields }));
+        self.call_on(images, KernelId::Conv2dI8DspPatches, &generics, &[conv], &between, &[out]);
         Ok(())
     }
 

@@ -8,8 +8,9 @@ use kiln_kernel_table::Count;
 const PIXELS: usize = 2;
 const FILTERS: usize = 4;
 
-/// Pairs of taps in a turn of a special instance's loop, and up to which there is no loop.
-const UNROLL: usize = special::UNROLL;
+/// Pairs of taps behind the first in a turn of the loop that layers share, and pairs of pixels in a call of its block.
+const PER_TURN: usize = 32;
+const PER_CALL: usize = 24;
 
 impl Kernel {
     /// What it does in a step that computes all rows at once, or in a pipeline with a call for each row.
@@ -27,9 +28,13 @@ impl Kernel {
             Kernel::Tiled(shape, pixels, proof) => {
                 let work = match asked.options.optimize {
                     Optimize::Size => compact(shape, *pixels),
+                    _ if points(shape) => by_points(shape, *pixels, asked.whole),
                     _ => tiled(shape, *pixels, asked.whole),
                 };
                 calls(corrected(work, proof), shape, asked.whole)
+            }
+            Kernel::Patches(shape, pixels, proof) => {
+                calls(corrected(by_patches(shape, *pixels, asked.whole), proof), shape, asked.whole)
             }
             Kernel::Winograd(shape, _) => plain(winograd::products(shape, conv::TILES, conv::TRANSFORMATION)),
             Kernel::Column(_, Tiling::Dots, _) | Kernel::Dense(Tiling::Dots, _) => plain(filled(1)),
@@ -50,7 +55,7 @@ fn tiled(shape: &Sizes, most: usize, whole: bool) -> Work {
     let mut work = Work::default();
     let (fours, left) = (shape.out_c / FILTERS, shape.out_c % FILTERS);
     let pairs = shape.taps().div_ceil(2);
-    let turns = if pairs > UNROLL + 1 { (pairs - 1) / UNROLL } else { 0 };
+    let turns = special::turns(pairs);
     let tiles = |work: &mut Work, pixels: usize| {
         let tiles = pixels / PIXELS * fours;
         work.add(Count::Product, tiles * pairs * 2 * PIXELS * FILTERS);
@@ -59,27 +64,6 @@ fn tiled(shape: &Sizes, most: usize, whole: bool) -> Work {
         work.add(Count::Pixel, pixels);
         work.add(Count::Tile, 1);
     };
-    // Pixels of rows with an odd number of them are paired as if all were one row.
-    if whole
-        && shape.is_points()
-        && shape.in_c % 4 == 0
-        && left == 0
-        && shape.out_w % 2 == 1
-        && shape.out_h > 1
-    {
-        let (all, planar) = (shape.out_h * shape.out_w, shape.layout.y == Order::Planar);
-        for first in (0..all).step_by(most.max(2)) {
-            let pixels = most.min((all - first).next_multiple_of(2));
-            let rows = ((first + pixels).min(all) - 1) / shape.out_w + 1 - first / shape.out_w;
-            work.add(Count::Piece, rows);
-            work.add(Count::Run, rows);
-            work.add(Count::Word, pixels * shape.in_c);
-            let calls = if planar { rows } else { 1 };
-            work.add(Count::Tile, calls);
-            tiles(&mut work, pixels);
-        }
-        return work;
-    }
     let kept = if whole && most >= shape.out_w { rows_kept(shape) } else { 0 };
     for window in windows(shape, most, true) {
         let kept = if window.row > 0 { kept } else { 0 };
@@ -103,6 +87,48 @@ fn tiled(shape: &Sizes, most: usize, whole: bool) -> Work {
         }
     }
     work
+}
+
+/// Tiles of single pixels of one image, which are paired as if all rows were one.
+fn by_points(shape: &Sizes, most: usize, whole: bool) -> Work {
+    let mut work = Work::default();
+    let (rows, times) = if whole { (shape.out_h, 1) } else { (1, shape.out_h) };
+    let all = (rows * shape.out_w).div_ceil(PIXELS);
+    let pairs = shape.in_c / 2;
+    let tiles = all * shape.out_c / FILTERS;
+    let windows = all.div_ceil((most / PIXELS).clamp(1, PER_CALL));
+    // Each window takes a run of each row that it begins in or reaches, and a pair of each two rows if these have odd numbers of pixels.
+    let odd = if shape.out_w % PIXELS == 1 { rows.div_ceil(PIXELS) } else { 0 };
+    work.add(Count::Product, tiles * pairs * 2 * PIXELS * FILTERS);
+    work.add(Count::Turn, tiles * (pairs - 1).div_ceil(PER_TURN).saturating_sub(1));
+    work.add(Count::Result, tiles * PIXELS * FILTERS);
+    work.add(Count::Pixel, all * PIXELS);
+    work.add(Count::Window, windows);
+    work.add(Count::Run, (rows + odd).max(windows));
+    work.add(Count::Word, all * PIXELS * shape.in_c);
+    work.times(times)
+}
+
+/// Tiles of pixels of one image whose taps are copied, from rows with their padding.
+fn by_patches(shape: &Sizes, most: usize, whole: bool) -> Work {
+    let mut work = Work::default();
+    let (rows, times) = if whole { (shape.out_h, 1) } else { (1, shape.out_h) };
+    let all = (rows * shape.out_w).div_ceil(PIXELS);
+    let tiles = all * shape.out_c / FILTERS;
+    work.add(Count::Product, tiles * shape.taps() * PIXELS * FILTERS);
+    work.add(Count::Result, tiles * PIXELS * FILTERS);
+    work.add(Count::Pixel, all * PIXELS);
+    work.add(Count::Window, all.div_ceil((most / PIXELS).clamp(1, PER_CALL)));
+    work.add(Count::Run, all * shape.k_h);
+    work.add(Count::Word, all * PIXELS * shape.taps());
+    // Each row is copied once, but for calls of single rows.
+    let columns = (shape.out_w - 1) * shape.stride_w + shape.k_w;
+    let held = shape.k_h + if whole { rows * shape.stride_h } else { 0 };
+    work.add(Count::Piece, held);
+    work.add(Count::Other, held * columns * shape.in_c);
+    let moved = if whole { rows * shape.k_h * columns * shape.in_c } else { 0 };
+    work.add(Count::Moved, moved);
+    work.times(times)
 }
 
 /// Filters of pixels that make no full tile: of each pixel so many fours of them.

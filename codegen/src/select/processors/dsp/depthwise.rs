@@ -14,6 +14,7 @@ impl<'a> Selector<'a> {
         let (width, (pixel, channel)) = (width_in_registers(shape), shape.out_strides());
         let mut generics = Vec::new();
         if let Requant::Affine(form) = requant {
+            let pixel = if special::has_own_planar(self.graph, shape) { pixel } else { 0 };
             generics.extend([width, shape.stride_w, pixel, form.shift as usize].map(Generic::Size));
             generics.push(Generic::Flag(form.signed));
         }

@@ -33,6 +33,8 @@ pub(super) struct Dsp;
 pub(super) enum Kernel {
     /// Convolution in tiles of two pixels and four filters, from a window of so many pixels that is widened to 16 bits.
     Tiled(Sizes, usize, Proof),
+    /// The same of filters whose rows are whole words, from copies of the taps of so many pixels.
+    Patches(Sizes, usize, Proof),
     /// Convolution by Winograd's algorithm.
     Winograd(Sizes, Proof),
     /// Convolution of images of which every row of the result is one pixel.
@@ -134,7 +136,12 @@ fn layers(asked: &Asked<'_>) -> Vec<Kernel> {
                 let most = shape.out_w.next_multiple_of(2).max(2);
                 let others = asked.other_windows(by_rule, most, |pixels| 4 * shape.window_words(pixels));
                 let tiled = std::iter::once(by_rule).chain(others).filter_map(tiled);
-                tiled.chain(conv::winograd(asked, shape)).collect()
+                let proof = asked.proof(Gains::Alternating).filter(|proof| proof.form.is_some());
+                let patches = proof.filter(|_| patches(&shape)).map(|proof| {
+                    let pixels = by_rule.min((SPEEDY_PATCHES / (2 * shape.taps()) & !1).max(2));
+                    Kernel::Patches(shape, pixels, proof)
+                });
+                tiled.chain(patches).chain(conv::winograd(asked, shape)).collect()
             } else {
                 Vec::new()
             }
@@ -155,6 +162,7 @@ fn depthwise(asked: &Asked<'_>, shape: Sizes, proof: Proof) -> Kernel {
 fn choice(kernel: Kernel, asked: &Asked<'_>, core: Core) -> Choice {
     let (workspace, images) = match &kernel {
         Kernel::Tiled(shape, pixels, _) => (4 * shape.window_words(*pixels), shape.images),
+        Kernel::Patches(shape, pixels, _) => (patches_bytes(shape, *pixels), shape.images),
         Kernel::Winograd(shape, _) => (winograd::workspace(shape, conv::TILES), shape.images),
         Kernel::Column(shape, ..)
         | Kernel::Depthwise(shape, _)
@@ -173,6 +181,7 @@ impl Kernel {
     fn form(&self) -> Option<Form> {
         match self {
             Kernel::Tiled(_, _, proof)
+            | Kernel::Patches(_, _, proof)
             | Kernel::Winograd(_, proof)
             | Kernel::Column(_, _, proof)
             | Kernel::DepthwisePlanar(_, proof)
@@ -186,7 +195,9 @@ impl Kernel {
     /// The kernel in the table, of those for different sizes or without a cheap form the first.
     fn id(&self) -> KernelId {
         match self {
+            Kernel::Tiled(shape, ..) if points(shape) => KernelId::Conv2dI8DspPointsSmall,
             Kernel::Tiled(..) => KernelId::Conv2dI8Dsp,
+            Kernel::Patches(..) => KernelId::Conv2dI8DspPatches,
             Kernel::Winograd(..) => KernelId::Conv2dI8DspWinograd,
             Kernel::Column(_, tiling, _) | Kernel::Dense(tiling, _) => match tiling {
                 Tiling::Quads => KernelId::DenseI8Dsp,
@@ -208,7 +219,7 @@ impl Kernel {
     fn cycles(&self, asked: &Asked<'_>, core: Core, work: &Work) -> u64 {
         let small = asked.options.optimize == Optimize::Size;
         let id = match self.id() {
-            KernelId::Conv2dI8Dsp if small => KernelId::Conv2dI8DspCompact,
+            KernelId::Conv2dI8Dsp | KernelId::Conv2dI8DspPointsSmall if small => KernelId::Conv2dI8DspCompact,
             KernelId::Depthwise2dI8Dsp if small => KernelId::Depthwise2dI8DspCompact,
             KernelId::DenseI8Dsp if small => KernelId::DenseI8DspCompact,
             id => id,
@@ -220,7 +231,9 @@ impl Kernel {
 impl kernel::Kernel for Kernel {
     fn name(&self) -> Cow<'static, str> {
         match self {
-            Kernel::Tiled(_, pixels, _) => format!("{}/{pixels}", self.id().name()).into(),
+            Kernel::Tiled(_, pixels, _) | Kernel::Patches(_, pixels, _) => {
+                format!("{}/{pixels}", self.id().name()).into()
+            }
             _ => self.id().name().into(),
         }
     }
@@ -238,6 +251,7 @@ impl kernel::Kernel for Kernel {
         }
         match self {
             Kernel::Tiled(shape, _, proof) => selector.tiled(node, shape, proof),
+            Kernel::Patches(shape, _, proof) => selector.patches(node, shape, proof),
             Kernel::Winograd(shape, proof) => selector.winograd(node, shape, proof),
             Kernel::Column(shape, tiling, proof) => selector.column(node, shape, *tiling, proof),
             Kernel::DepthwisePlanar(shape, proof) => selector.depthwise_planar(node, shape, proof),
@@ -268,6 +282,7 @@ impl kernel::Kernel for Kernel {
     fn workspaces(&self, choice: &Choice, graph: &Graph, node: &Node, cores: usize) -> Option<usize> {
         let is_in_parts = match self {
             Kernel::Tiled(..)
+            | Kernel::Patches(..)
             | Kernel::Winograd(..)
             | Kernel::Depthwise(..)
             | Kernel::DepthwisePlanar(..) => choice.images == 1,
@@ -314,6 +329,29 @@ fn tiles(shape: &Sizes) -> bool {
     !dilated && in_reach(shape)
 }
 
+/// Whether tiles are of single pixels: filters 1 × 1, whose channels come in fours.
+fn points(shape: &Sizes) -> bool {
+    let inside = |out: usize, stride: usize, size: usize| out.saturating_sub(1) * stride < size;
+    shape.taps() == shape.in_c
+        && (shape.pad_top, shape.pad_left) == (0, 0)
+        && inside(shape.out_h, shape.stride_h, shape.in_h)
+        && inside(shape.out_w, shape.stride_w, shape.in_w)
+        && shape.in_c % 4 == 0
+        && shape.out_c % 4 == 0
+}
+
+/// Whether the taps of each pixel can be copied for themselves: rows of filters are whole words, of so few channels that taking them column by column costs more.
+fn patches(shape: &Sizes) -> bool {
+    shape.in_c < 4 && shape.k_w * shape.in_c % 4 == 0 && shape.out_c % 4 == 0 && shape.dilation_w == 1
+}
+
+/// Bytes of such copies for so many pixels, with those of the rows that two rows of the result read.
+fn patches_bytes(shape: &Sizes, pixels: usize) -> usize {
+    let rows = (shape.k_h - 1) * shape.dilation_h + 1 + shape.stride_h;
+    let line = ((shape.out_w - 1) * shape.stride_w + shape.k_w) * shape.in_c;
+    rows * line.next_multiple_of(4) + 2 * pixels * shape.taps()
+}
+
 /// Whether the offsets of a tile fit its instructions.
 fn in_reach(shape: &Sizes) -> bool {
     let (pixel, channel) = shape.out_strides();
@@ -336,6 +374,9 @@ fn window_pixels(shape: &Sizes, options: &Options) -> usize {
 /// Bytes of a window, if two pixels do not need more.
 const SPEEDY_WINDOW: usize = 4096;
 const THRIFTY_WINDOW: usize = 640;
+
+/// Bytes of copies of taps, if those of two pixels do not need more.
+const SPEEDY_PATCHES: usize = 512;
 
 /// Whether the filters of a layer with results of 8 bits can be packed in pairs: `a + 256·b` of two 8-bit weights has to fit 16 bits, and the sums of
 /// the second filter 24.

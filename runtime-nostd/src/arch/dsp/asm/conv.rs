@@ -2,7 +2,7 @@
 
 use super::pieces::shifts;
 use crate::arch::dsp::affine::requant_words;
-use crate::arch::dsp::tile::{split, Tiles, FIRST_WORDS};
+use crate::arch::dsp::tile::{Tiles, FIRST_WORDS};
 use crate::arch::extent::product;
 use core::cell::Cell;
 
@@ -23,8 +23,6 @@ struct Registers {
     y_step: usize,
     /// The word before the weights.
     w: usize,
-    /// From a result of the first pixel to that of the second.
-    second: usize,
 }
 
 /// All quads for an even number of pixels, requantised.
@@ -49,15 +47,12 @@ pub(crate) fn pairs_of_pixels<
     else {
         return;
     };
-    let ((second_y, second), split) = (t.second, split(PIXEL, CHANNEL));
     // Where it wraps, there are fewer weights than `fits` asks for: four words at least of each quad.
-    let last = product(2 * last_pair, PIXEL).saturating_add(product(last_channel, CHANNEL));
+    let last = product(2 * last_pair + 1, PIXEL).saturating_add(product(last_channel, CHANNEL));
     let x_end = (2 * last_pair + 1).saturating_mul(XD).saturating_add(t.x_at).saturating_add(4 * PAIRS);
     let fits = t.w.len() >= t.quads.saturating_mul(quad)
         && 4 * t.x.len() >= x_end
-        && t.y.len() > t.at.saturating_add(last)
-        && second_y.len() > second.saturating_add(last)
-        && (split || (second_y.as_ptr() == t.y.as_ptr() && second == t.at.wrapping_add(PIXEL)));
+        && t.y.len() > t.at.saturating_add(last);
     if !fits || PAIRS == 0 {
         return;
     }
@@ -72,10 +67,9 @@ pub(crate) fn pairs_of_pixels<
         count: t.pixels / 2,
         y_step: (2 * PIXEL).wrapping_sub(4 * t.quads * CHANNEL),
         w,
-        second: (second_y.as_ptr() as usize + second).wrapping_sub(y),
     };
-    // SAFETY: the slices hold all that the block reads and writes, through cells or constants: `fits` has compared the ends of weights, taps and both pixels' results, in sums
-    // that do not wrap; that the taps of a pixel are no more than the work space has, the caller has.
+    // SAFETY: the slices hold all that the block reads and writes, through cells or constants: `fits` has compared the ends of weights, taps and results, in sums that do not wrap;
+    // that the taps of a pixel are no more than the work space has, the caller has.
     unsafe { block::<XD, PAIRS, UNROLL, PIXEL, CHANNEL, SHIFT, SIGNED>(&registers) }
 }
 
@@ -200,8 +194,8 @@ unsafe fn block<
             // Twelve instructions for each pair of taps.
             size!("{repeated}"),
             "push {{r6, r7}}",
-            "ldm r0, {{r0, r1, r2, r3, r4, r5, r6, r7}}",
-            "push {{r0, r1, r2, r3, r4, r5, r6, r7}}",
+            "ldm r0, {{r0, r1, r2, r3, r4, r5, r6}}",
+            "push {{r0, r1, r2, r3, r4, r5, r6}}",
             // Each pair of pixels.
             "2:",
             "ldr r8, [sp, #24]",
@@ -268,19 +262,10 @@ unsafe fn block<
             "smmlar r7, r7, r12, lr",
             saturated!("{even_shift}": "r0" "r1" "r4" "r5"),
             saturated!("{odd_shift}": "r2" "r3" "r6" "r7"),
-            ".if {split}",
-            "ldr r10, [sp, #28]",
-            "add r10, r10, r9",
-            "strb r1, [r10]",
-            "strb r3, [r10, #{channel}]",
-            "strb r5, [r10, #(2 * {channel})]",
-            "strb r7, [r10, #(3 * {channel})]",
-            ".else",
             "strb r1, [r9, #{pixel}]",
             "strb r3, [r9, #({pixel} + {channel})]",
             "strb r5, [r9, #({pixel} + 2 * {channel})]",
             "strb r7, [r9, #({pixel} + 3 * {channel})]",
-            ".endif",
             "strb r2, [r9, #{channel}]",
             "strb r4, [r9, #(2 * {channel})]",
             "strb r6, [r9, #(3 * {channel})]",
@@ -314,7 +299,7 @@ unsafe fn block<
             "subs r10, r10, #1",
             "str r10, [sp, #16]",
             "bne 2b",
-            "add sp, sp, #32",
+            "add sp, sp, #28",
             "pop {{r6, r7}}",
             repeated = const 48 * 2 * UNROLL,
             xd = const XD,
@@ -326,7 +311,6 @@ unsafe fn block<
             even_shift = const { shifts(SHIFT, SIGNED)[0] },
             odd_shift = const { shifts(SHIFT, SIGNED)[1] },
             signed = const { SIGNED as usize },
-            split = const { split(PIXEL, CHANNEL) as usize },
             inout("r0") registers => _,
             out("r1") _, out("r2") _, out("r3") _, out("r4") _, out("r5") _,
             out("r8") _, out("r9") _, out("r10") _, out("r11") _, out("r12") _, out("lr") _,

@@ -32,7 +32,7 @@ struct Registers {
     channel: usize,
 }
 
-/// All quads for pairs of pixels, requantised; the second ones may be in another row. Nothing happens where the slices are too short.
+/// All quads for pairs of pixels, requantised. Nothing happens where the slices are too short.
 #[inline(never)]
 pub(crate) fn pairs_of_any<const SHIFT: u32, const SIGNED: bool>(t: Tiles<'_>, shape: &Shape) {
     let &Shape { xd, pairs, out } = shape;
@@ -42,14 +42,12 @@ pub(crate) fn pairs_of_any<const SHIFT: u32, const SIGNED: bool>(t: Tiles<'_>, s
     else {
         return;
     };
-    let (second_y, second) = t.second;
     // Where it wraps, there are fewer weights than `fits` asks for: four words at least of each quad.
-    let last = product(2 * last_pair, out.pixel).saturating_add(product(last_channel, out.channel));
+    let last = product(2 * last_pair + 1, out.pixel).saturating_add(product(last_channel, out.channel));
     let x_end = (2 * last_pair + 1).saturating_mul(xd).saturating_add(t.x_at).saturating_add(4 * pairs);
     let fits = t.w.len() >= t.quads.saturating_mul(quad)
         && 4 * t.x.len() >= x_end
-        && t.y.len() > t.at.saturating_add(last)
-        && second_y.len() > second.saturating_add(last);
+        && t.y.len() > t.at.saturating_add(last);
     if !fits || pairs == 0 {
         return;
     }
@@ -63,13 +61,13 @@ pub(crate) fn pairs_of_any<const SHIFT: u32, const SIGNED: bool>(t: Tiles<'_>, s
         count: t.pixels / 2,
         y_step: (2 * out.pixel).wrapping_sub(4 * t.quads * out.channel),
         w,
-        second: (second_y.as_ptr() as usize + second).wrapping_sub(y),
+        second: out.pixel,
         xd,
         entry: entry(pairs),
         channel: out.channel,
     };
-    // SAFETY: the slices hold all that the block reads and writes, through cells or constants: `fits` has compared the ends of weights, taps and both pixels' results, in sums
-    // that do not wrap; that the taps of a pixel are no more than the work space has, the caller has.
+    // SAFETY: the slices hold all that the block reads and writes, through cells or constants: `fits` has compared the ends of weights, taps and results, in sums that do not wrap;
+    // that the taps of a pixel are no more than the work space has, the caller has.
     unsafe { block::<SHIFT, SIGNED>(&registers) }
 }
 

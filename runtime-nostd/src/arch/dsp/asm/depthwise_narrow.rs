@@ -27,6 +27,8 @@ struct Frame {
     end: *const i32,
     /// 16: from one channel of the result to the next.
     channel: usize,
+    /// 20: from one pixel of the result to the next.
+    pixel: usize,
 }
 
 /// One row of the result; nothing where it has another shape than this is written for.
@@ -42,10 +44,11 @@ pub(crate) fn row<const WIDTH: usize, const PIXEL: usize, const SHIFT: u32, cons
     let shape = (p.k_h, p.k_w, p.stride_w, p.pad_left) == (3, 3, 1, 1) && (p.in_w, p.out_w) == (WIDTH, WIDTH);
     let (Some(middle), true) = (rows.row(1), shape && p.in_c > 0 && PIXEL <= 4095 / 5) else { return false };
     let words = words_per_channel(p, SIGNED);
+    let pixel = if PIXEL == 0 { p.out_c } else { PIXEL };
     let (above, below) = (rows.row(0), rows.row(2));
     let length = p.in_c.saturating_mul(WIDTH);
     let fits = |row: Option<&[Cell<i8>]>| row.is_none_or(|row| row.len() >= length);
-    let last = (WIDTH - 1).saturating_mul(PIXEL).saturating_add((p.in_c - 1).saturating_mul(channel));
+    let last = (WIDTH - 1).saturating_mul(pixel).saturating_add((p.in_c - 1).saturating_mul(channel));
     let enough = last < out.len() && w.len() >= p.in_c.saturating_mul(words);
     if !(fits(above) && fits(Some(middle)) && fits(below) && enough) {
         return false;
@@ -59,6 +62,7 @@ pub(crate) fn row<const WIDTH: usize, const PIXEL: usize, const SHIFT: u32, cons
         below: from_middle(below),
         end: w.as_ptr().wrapping_add(p.in_c * words),
         channel,
+        pixel,
     };
     let zero = (-i32::from(pad) as u32 & 0xffff) * 0x1_0001;
     // SAFETY: all rows there are have `in_c` channels of `WIDTH` bytes, and only those are read. The result is written at `WIDTH` pixels of each channel, the
@@ -177,6 +181,71 @@ macro_rules! rescale {
     };
 }
 
+/// Stores the sum of pixel `$at`. Where the distance of pixels is not known, it is in r9, and r10 is changed.
+macro_rules! store {
+    ($sum:literal, $out:literal, $at:literal) => {
+        concat!(
+            ".if {pixel}\n",
+            "strb ",
+            $sum,
+            ", [",
+            $out,
+            ", #{pixel} * ",
+            $at,
+            "]\n",
+            ".elseif ",
+            $at,
+            " == 0\n",
+            "strb ",
+            $sum,
+            ", [",
+            $out,
+            "]\n",
+            ".elseif ",
+            $at,
+            " == 1\n",
+            "strb ",
+            $sum,
+            ", [",
+            $out,
+            ", r9]\n",
+            ".elseif ",
+            $at,
+            " == 2\n",
+            "strb ",
+            $sum,
+            ", [",
+            $out,
+            ", r9, lsl #1]\n",
+            ".elseif ",
+            $at,
+            " == 3\n",
+            "add r10, r9, r9, lsl #1\n",
+            "strb ",
+            $sum,
+            ", [",
+            $out,
+            ", r10]\n",
+            ".elseif ",
+            $at,
+            " == 4\n",
+            "strb ",
+            $sum,
+            ", [",
+            $out,
+            ", r9, lsl #2]\n",
+            ".else\n",
+            "add r10, r9, r9, lsl #2\n",
+            "strb ",
+            $sum,
+            ", [",
+            $out,
+            ", r10]\n",
+            ".endif\n",
+        )
+    };
+}
+
 /// The code for rows of one length. `$last` is the last sum, `$out` the register with the result's address, which is on the stack if it is r8.
 macro_rules! width {
     ($name:ident, $last:literal, $out:literal, $load:literal, $save:literal, $pixels:literal; $($sum:literal $at:literal $first:literal)*) => {
@@ -194,14 +263,25 @@ macro_rules! width {
             // SAFETY: as the caller promises. The stack pointer, r6, r7 and r11 are as they were when the block ends.
             unsafe {
                 asm!(
+                    // The second loop.
+                    size!("400"),
                     "push {{r6, r7, r11}}",
                     "mov r11, r1",
                     "mov r12, r2",
                     "mov lr, r3",
                     "sub sp, sp, #24",
-                    "ldmia r0, {{r1, r2, r3, r4, r5}}",
-                    "stmia sp, {{r1, r2, r3, r4, r5}}",
+                    "ldmia r0, {{r1, r2, r3, r4, r5, r8}}",
+                    "stmia sp, {{r1, r2, r3, r4, r5, r8}}",
                     "mov r5, r1",
+                    // The loop over channels stands there twice: for three rows, and for rows at an edge.
+                    "cmp r2, #0",
+                    "it ne",
+                    "cmpne r3, #0",
+                    "beq 4f",
+                    ".irp kiln_inside, 1, 0",
+                    ".if \\kiln_inside == 0",
+                    "4:",
+                    ".endif",
                     // A channel, and its middle row.
                     "2:",
                     concat!("ldr ", $last, ", [r11, #20]"),
@@ -210,8 +290,10 @@ macro_rules! width {
                     load!($name, "r12"),
                     add!($name, "t" $(, $first)*),
                     "ldr r8, [sp, #4]",
+                    ".if \\kiln_inside == 0",
                     "cmp r8, #0",
                     "beq 3f",
+                    ".endif",
                     "add r8, r8, r12",
                     "ldr r9, [r11]",
                     "ldr r10, [r11, #12]",
@@ -219,8 +301,10 @@ macro_rules! width {
                     add!($name, "b" $(, $sum)*),
                     "3:",
                     "ldr r8, [sp, #8]",
+                    ".if \\kiln_inside == 0",
                     "cmp r8, #0",
                     "beq 3f",
+                    ".endif",
                     "add r8, r8, r12",
                     "ldr r9, [r11, #8]",
                     "ldr r10, [r11, #16]",
@@ -231,13 +315,21 @@ macro_rules! width {
                     "ldr r6, [sp, #12]",
                     "ldr r7, [sp, #16]",
                     $load,
-                    $(concat!("strb ", $sum, ", [", $out, ", #{pixel} * ", $at, "]"),)*
+                    ".if {pixel} == 0",
+                    "ldr r9, [sp, #20]",
+                    ".endif",
+                    $(store!($sum, $out, $at),)*
                     concat!("add ", $out, ", ", $out, ", r7"),
                     $save,
                     "add r11, r11, #32 + {signed} * 4",
                     concat!("add r12, r12, #", $pixels),
                     "cmp r11, r6",
                     "bne 2b",
+                    ".if \\kiln_inside",
+                    "b 5f",
+                    ".endif",
+                    ".endr",
+                    "5:",
                     "add sp, sp, #24",
                     "pop {{r6, r7, r11}}",
                     pixel = const PIXEL,

@@ -50,9 +50,11 @@ struct Frame {
     left: usize,
     /// 52: the padding, in the high byte only.
     high: u32,
+    /// 56: from one pixel of the result to the next.
+    pixel: usize,
 }
 
-/// Assembly that is made for one distance of a result's pixels.
+/// Assembly that is made for one distance of a result's pixels, or for any (0).
 pub(crate) struct Block {
     stride: usize,
     pixel: usize,
@@ -88,6 +90,7 @@ pub(crate) fn row(
         && matches!(stride, 1 | 2)
         && left <= 1
         && block.pixel < 2048;
+    let pixel = if block.pixel == 0 { p.out_c } else { block.pixel };
     let sizes = (4..1 << 16).contains(&in_w) && in_c > 0 && out_w > 0 && out_w >= 2 * left;
     let (Some(middle), true) = (rows.row(1), shape && sizes) else { return false };
     let (above, below) = (rows.row(0), rows.row(2));
@@ -106,7 +109,7 @@ pub(crate) fn row(
     let words = words_per_channel(p, block.signed);
     let length = in_c.saturating_mul(in_w);
     let fits = |row: Option<&[Cell<i8>]>| row.is_none_or(|row| row.len() >= length);
-    let last = (out_w - 1).saturating_mul(block.pixel).saturating_add((in_c - 1).saturating_mul(channel));
+    let last = (out_w - 1).saturating_mul(pixel).saturating_add((in_c - 1).saturating_mul(channel));
     if !(fits(above)
         && fits(Some(middle))
         && fits(below)
@@ -123,7 +126,7 @@ pub(crate) fn row(
         pads: (pad as i16 as u16 as u32) * 0x1_0001,
         turns: (pairs.div_ceil(2).saturating_sub(1) as u32) << 16,
         rest: in_w.wrapping_sub(at),
-        next: channel.wrapping_sub(2 * done * block.pixel),
+        next: channel.wrapping_sub(2 * done * pixel),
         end: w.as_ptr_range().start.wrapping_add(in_c * words),
         shift,
         last: (byte * 0x0101_0101).checked_shl(32 - shift).unwrap_or(0),
@@ -132,6 +135,7 @@ pub(crate) fn row(
         clipped: u32::from(above.is_none()) + 2 * u32::from(below.is_none()),
         left,
         high: byte << 24,
+        pixel,
     };
     let [above, middle, below] =
         [above.unwrap_or(middle), middle, below.unwrap_or(middle)].map(<[_]>::as_ptr);
@@ -303,7 +307,12 @@ macro_rules! rescale {
 /// Writes both results and goes to the next pair.
 macro_rules! store {
     () => {
-        ".if {pixel} < 256
+        ".if {pixel} == 0
+        strb r8, [r10]
+        ldr r12, [sp, #56]
+        strb r9, [r10, r12]
+        add r10, r10, r12, lsl #1
+        .elseif {pixel} < 256
         strb r8, [r10], #{pixel}
         strb r9, [r10], #{pixel}
         .else
@@ -335,12 +344,14 @@ unsafe fn $name<const PIXEL: usize, const SHIFT: u32, const SIGNED: bool>(
         asm!(
             "push {{r6, r7, r11}}",
             "mov r11, r3",
-            "sub sp, sp, #56",
+            "sub sp, sp, #60",
             "mov r5, sp",
             "ldmia r4!, {{r3, r6, r7, r8, r9, r12, lr}}",
             "stmia r5!, {{r3, r6, r7, r8, r9, r12, lr}}",
             "ldmia r4!, {{r3, r6, r7, r8, r9, r12, lr}}",
             "stmia r5!, {{r3, r6, r7, r8, r9, r12, lr}}",
+            "ldr r3, [r4]",
+            "str r3, [r5]",
             // A channel.
             "2:",
             "ldmia r11!, {{r3, r4, r5, r6, r7, r8}}",
@@ -406,7 +417,12 @@ unsafe fn $name<const PIXEL: usize, const SHIFT: u32, const SIGNED: bool>(
             "strb r8, [r10]",
             "lsrs r12, r12, #1",
             "beq 8f",
+            ".if {pixel} == 0",
+            "ldr r12, [sp, #56]",
+            "strb r9, [r10, r12]",
+            ".else",
             "strb r9, [r10, #{pixel}]",
+            ".endif",
             "8:",
             "ldr r12, [sp, #20]",
             "ldr lr, [sp, #24]",
@@ -414,7 +430,7 @@ unsafe fn $name<const PIXEL: usize, const SHIFT: u32, const SIGNED: bool>(
             "add r11, r11, #8 + {signed} * 4",
             "cmp r11, lr",
             "bne 2b",
-            "add sp, sp, #56",
+            "add sp, sp, #60",
             "pop {{r6, r7, r11}}",
             pixel = const PIXEL,
             signed = const SIGNED as u32,

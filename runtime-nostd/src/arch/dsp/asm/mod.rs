@@ -18,6 +18,7 @@ pub(crate) mod depthwise_narrow;
 pub(crate) mod depthwise_planar;
 pub(crate) mod elementwise;
 pub(crate) mod movement;
+pub(crate) mod points;
 pub(crate) mod pool;
 pub(crate) mod window;
 pub(crate) mod winograd;

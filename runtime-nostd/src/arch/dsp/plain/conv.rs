@@ -1,7 +1,7 @@
 //! Tiles of two pixels and four filters in plain Rust.
 
 use super::conv_small::pairs_of_any;
-use crate::arch::dsp::tile::{split, Shape, Tiles};
+use crate::arch::dsp::tile::{Shape, Tiles};
 use crate::params::Stride;
 use core::cell::Cell;
 
@@ -21,8 +21,7 @@ pub(crate) fn pairs_of_pixels<
     t: Tiles<'_>,
 ) {
     let shape = Shape { xd: XD, pairs: PAIRS, out: Stride { pixel: PIXEL, channel: CHANNEL } };
-    let second = (t.y.as_ptr(), t.at.wrapping_add(PIXEL));
-    if PAIRS > 0 && (split(PIXEL, CHANNEL) || (t.second.0.as_ptr(), t.second.1) == second) {
+    if PAIRS > 0 {
         pairs_of_any::<SHIFT, SIGNED>(t, &shape);
     }
 }

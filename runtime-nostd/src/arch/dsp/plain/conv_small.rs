@@ -4,7 +4,7 @@ use crate::arch::dsp::affine::requant_words;
 use crate::arch::dsp::tile::{requantised, sums, Shape, Tiles, FIRST_WORDS};
 use crate::arch::extent::product;
 
-/// All quads for pairs of pixels, requantised; the second ones may be in another row. Nothing happens where the slices are too short.
+/// All quads for pairs of pixels, requantised. Nothing happens where the slices are too short.
 #[inline(never)]
 pub(crate) fn pairs_of_any<const SHIFT: u32, const SIGNED: bool>(t: Tiles<'_>, shape: &Shape) {
     let &Shape { xd, pairs, out } = shape;
@@ -14,23 +14,21 @@ pub(crate) fn pairs_of_any<const SHIFT: u32, const SIGNED: bool>(t: Tiles<'_>, s
     else {
         return;
     };
-    let (second_y, second) = t.second;
     // Where it wraps, there are fewer weights than `fits` asks for: four words at least of each quad.
-    let last = product(2 * last_pair, out.pixel).saturating_add(product(last_channel, out.channel));
+    let last = product(2 * last_pair + 1, out.pixel).saturating_add(product(last_channel, out.channel));
     let x_end = (2 * last_pair + 1).saturating_mul(xd).saturating_add(t.x_at).saturating_add(4 * pairs);
     let fits = t.w.len() >= t.quads.saturating_mul(quad)
         && 4 * t.x.len() >= x_end
-        && t.y.len() > t.at.saturating_add(last)
-        && second_y.len() > second.saturating_add(last);
+        && t.y.len() > t.at.saturating_add(last);
     if !fits || pairs == 0 {
         return;
     }
     for (pixel, q) in (0..t.pixels & !1).flat_map(|pixel| (0..t.quads).map(move |q| (pixel, q))) {
         let Some(w) = t.w.get(q * quad..(q + 1) * quad) else { return };
         let results = requantised::<SHIFT, SIGNED>(4 * q, sums(w, t.x, t.x_at + pixel * xd, pairs), w);
-        let (y, at) = if pixel % 2 == 1 { t.second } else { (t.y, t.at) };
         for (f, result) in results.into_iter().enumerate() {
-            let Some(y) = y.get(at + pixel / 2 * 2 * out.pixel + (4 * q + f) * out.channel) else { return };
+            let at = t.at + pixel * out.pixel + (4 * q + f) * out.channel;
+            let Some(y) = t.y.get(at) else { return };
             y.set(result);
         }
     }
