@@ -138,7 +138,7 @@ fn layers(asked: &Asked<'_>) -> Vec<Kernel> {
                 let tiled = std::iter::once(by_rule).chain(others).filter_map(tiled);
                 let proof = asked.proof(Gains::Alternating).filter(|proof| proof.form.is_some());
                 let patches = proof.filter(|_| patches(&shape)).map(|proof| {
-                    let pixels = by_rule.min((SPEEDY_PATCHES / (2 * shape.taps()) & !1).max(2));
+                    let pixels = by_rule.min(((SPEEDY_PATCHES / (2 * shape.taps())) & !1).max(2));
                     Kernel::Patches(shape, pixels, proof)
                 });
                 tiled.chain(patches).chain(conv::winograd(asked, shape)).collect()
