@@ -17,9 +17,12 @@ const COUNTS: [usize; 4] = [2, 3, 4, 6];
 /// Most groups that a written schedule may ask for.
 pub const MOST_GROUPS: usize = 64;
 
-/// How trials are made, and of how many of each kind, those that need least memory, fewer convolutions are divided.
-const KINDS: [Kind; 2] =
-    [Kind { shares: false, parts: &[1], reduced: 2 }, Kind { shares: true, parts: &[1, 2], reduced: 1 }];
+/// Whether rings share a ring in trials, and the parts of the multiply-accumulates that may be spent which they spend at most: what computes fewer rows again may need
+/// less memory.
+const KINDS: [(bool, u32); 3] = [(false, 1), (true, 1), (true, 2)];
+
+/// So many trials, those that need least memory, are tried with fewer convolutions divided.
+const REDUCED: usize = 2;
 
 /// Most trials of dividing fewer.
 const MOST_TRIALS: usize = 24;
@@ -73,16 +76,6 @@ pub fn search_groups(graph: &mut Graph, options: &Options, groups: &mut Groups) 
     Ok(best)
 }
 
-/// How some trials are made.
-struct Kind {
-    /// Whether rings share a ring.
-    shares: bool,
-    /// Parts of the multiply-accumulates that may be spent which a trial spends at most: what computes fewer rows again may need less memory.
-    parts: &'static [u32],
-    /// So many trials are tried with fewer convolutions divided.
-    reduced: usize,
-}
-
 /// The uses of a graph's values, for pipelines whose rings share a ring or not.
 fn flow(graph: &Graph, shares: bool) -> Flow {
     let flow = Flow::of(graph);
@@ -108,30 +101,21 @@ struct Trial {
 fn best_groups(graph: &Graph, options: &Options, without: usize) -> Result<Vec<Trial>, Error> {
     let divisible: Vec<NodeId> =
         graph.nodes().map(|(id, _)| id).filter(|&id| channel_groups::can_split(graph, id)).collect();
-    let mut all: [Vec<Trial>; KINDS.len()] = Default::default();
+    let mut all = Vec::new();
     for count in COUNTS {
         let groups: Groups = divisible.iter().map(|&id| (id, count)).collect();
         let divided = divided(graph, &groups)?;
-        for (Kind { shares, parts, .. }, trials) in KINDS.iter().zip(&mut all) {
-            for part in *parts {
-                let recompute = options.recompute.map(|most| 1000 + most.saturating_sub(1000) / part);
-                let options = Options { recompute, ..options.clone() };
-                let needed = least(&divided, &options, &flow(&divided, *shares), without)?;
-                let needed = needed.filter(|&needed| needed < without);
-                trials.extend(needed.map(|needed| Trial {
-                    groups: groups.clone(),
-                    options,
-                    shares: *shares,
-                    needed,
-                }));
-            }
+        for (shares, part) in KINDS {
+            let recompute = options.recompute.map(|most| 1000 + most.saturating_sub(1000) / part);
+            let options = Options { recompute, ..options.clone() };
+            let needed = least(&divided, &options, &flow(&divided, shares), without)?;
+            let trial = |needed| Trial { groups: groups.clone(), options, shares, needed };
+            all.extend(needed.filter(|&needed| needed < without).map(trial));
         }
     }
-    for (kind, trials) in KINDS.iter().zip(&mut all) {
-        trials.sort_by_key(|trial| trial.needed);
-        trials.truncate(kind.reduced);
-    }
-    let mut all: Vec<Trial> = all.into_iter().flatten().collect();
+    // Of equals those with rings of their own: what is found for them is closer to what they need.
+    all.sort_by_key(|trial| (trial.needed, trial.shares));
+    all.truncate(REDUCED);
     for trial in &mut all {
         fewer(graph, trial)?;
     }

@@ -201,7 +201,9 @@ impl Draft {
     /// The node at a position, if it is one of the pipeline's views.
     fn view_at<'g>(&self, graph: &'g Graph, at: usize) -> Option<&'g Node> {
         let node = graph.node(*graph.order.get(at).filter(|_| self.nodes.contains(&at))?);
-        views::keeps_rows(graph, node).then_some(node)
+        // Of nodes that are not admitted yet it is found out here.
+        let lane = self.lanes.get(at - self.nodes.start);
+        lane.map_or_else(|| views::keeps_rows(graph, node), |lane| lane.view).then_some(node)
     }
 
     /// The value that a value is under another shape, by views of the pipeline.
