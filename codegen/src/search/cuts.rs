@@ -30,19 +30,20 @@ struct Division {
 
 /// That rows may be computed again.
 #[derive(Clone, Copy)]
-pub(super) struct Repeating {
-    /// Multiply-accumulates that may be spent on it.
-    pub(super) extra: u64,
+pub(super) struct Repeating<'a> {
+    /// Multiply-accumulates that may be spent on it: several limits, of which each has its own pipelines.
+    pub(super) extra: &'a [u64],
     /// What needs more memory is of no use.
     pub(super) most: usize,
 }
 
-/// The pipelines of at most `most` divisions worth planning, those that need least memory first.
+/// The pipelines of at most `most` divisions worth planning, those that need least memory first. Where rows may be computed again, a division has as many as there are limits,
+/// in their order.
 pub(super) fn cuts(
     graph: &Graph,
     flow: &Flow,
     feed: Feed,
-    repeating: Option<Repeating>,
+    repeating: Option<Repeating<'_>>,
     most: usize,
 ) -> Vec<Vec<Draft>> {
     let (longest, limit) = match repeating {
@@ -96,10 +97,15 @@ pub(super) fn cuts(
             (end, at) = (run, before);
         }
         drafts.reverse();
-        if let Some(Repeating { extra, .. }) = repeating {
-            drafts = repeat::within(graph, flow, &memory, drafts, best[count][last].peak, extra);
-        }
-        found.push(drafts);
+        let Some(Repeating { extra, .. }) = repeating else {
+            found.push(drafts);
+            continue;
+        };
+        let full = repeat::full(graph, flow, &drafts);
+        let within = |&extra: &u64| {
+            repeat::within(graph, flow, &memory, &drafts, &full, best[count][last].peak, extra)
+        };
+        found.extend(extra.iter().map(within));
     }
     found
 }

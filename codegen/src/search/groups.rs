@@ -19,7 +19,7 @@ pub const MOST_GROUPS: usize = 64;
 
 /// Whether rings share a ring in trials, and the parts of the multiply-accumulates that may be spent which they spend at most: what computes fewer rows again may need
 /// less memory.
-const KINDS: [(bool, u32); 3] = [(false, 1), (true, 1), (true, 2)];
+const KINDS: [(bool, &[u32]); 2] = [(false, &[1]), (true, &[1, 2])];
 
 /// So many trials, those that need least memory, are tried with fewer convolutions divided.
 const REDUCED: usize = 2;
@@ -101,16 +101,23 @@ struct Trial {
 fn best_groups(graph: &Graph, options: &Options, without: usize) -> Result<Vec<Trial>, Error> {
     let divisible: Vec<NodeId> =
         graph.nodes().map(|(id, _)| id).filter(|&id| channel_groups::can_split(graph, id)).collect();
-    let mut all = Vec::new();
+    let mut all: Vec<Trial> = Vec::new();
     for count in COUNTS {
         let groups: Groups = divisible.iter().map(|&id| (id, count)).collect();
         let divided = divided(graph, &groups)?;
-        for (shares, part) in KINDS {
-            let recompute = options.recompute.map(|most| 1000 + most.saturating_sub(1000) / part);
-            let options = Options { recompute, ..options.clone() };
-            let needed = least(&divided, &options, &flow(&divided, shares), without)?;
-            let trial = |needed| Trial { groups: groups.clone(), options, shares, needed };
-            all.extend(needed.filter(|&needed| needed < without).map(trial));
+        for (shares, parts) in KINDS {
+            let with = |part: &u32| {
+                let recompute = options.recompute.map(|most| 1000 + most.saturating_sub(1000) / part);
+                Options { recompute, ..options.clone() }
+            };
+            let kinds: Vec<Options> = parts.iter().map(with).collect();
+            let limits: Vec<u64> =
+                kinds.iter().map(|options| extra(&divided, options).unwrap_or(0)).collect();
+            let needed = least(&divided, options, &flow(&divided, shares), &limits, without)?;
+            for (needed, options) in needed.into_iter().zip(kinds) {
+                let trial = |needed| Trial { groups: groups.clone(), options, shares, needed };
+                all.extend(needed.filter(|&needed| needed < without).map(trial));
+            }
         }
     }
     // Of equals those with rings of their own: what is found for them is closer to what they need.
@@ -136,7 +143,9 @@ fn fewer(graph: &Graph, trial: &mut Trial) -> Result<(), Error> {
         let mut without = groups.clone();
         without.retain(|id, _| !ids.contains(id));
         let divided = divided(graph, &without)?;
-        match least(&divided, options, &flow(&divided, *shares), *needed)?.filter(|less| less <= needed) {
+        let limit = [extra(&divided, options).unwrap_or(0)];
+        let less = least(&divided, options, &flow(&divided, *shares), &limit, *needed)?;
+        match less.into_iter().flatten().find(|less| less <= needed) {
             Some(less) => (*groups, *needed) = (without, budget.max(less)),
             None if ids.len() > 1 => {
                 let (first, second) = ids.split_at(ids.len() / 2);

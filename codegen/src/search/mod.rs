@@ -119,7 +119,7 @@ fn search_most(
         }
         if let Some(extra) = extra(graph, options) {
             let most = tried.list.iter().map(|c| c.about.bytes()).min().unwrap_or(usize::MAX).min(most);
-            let repeating = Some(Repeating { extra, most });
+            let repeating = Some(Repeating { extra: &[extra], most });
             for flow in flows {
                 for drafts in cuts::cuts(graph, flow, feed, repeating, MOST_TRIED) {
                     tried.add(&drafts)?;
@@ -135,16 +135,25 @@ fn extra(graph: &Graph, options: &Options) -> Option<u64> {
     options.extra_macs(graph.nodes().map(|(_, node)| macs(graph, node)).sum())
 }
 
-/// About how many bytes of RAM a graph needs in which rows may be computed again, if that is less than `most`: what [`search`] finds is mostly less.
-fn least(graph: &Graph, options: &Options, flow: &Flow, most: usize) -> Result<Option<usize>, Error> {
+/// About how many bytes of RAM a graph needs in which rows may be computed again, for each limit of multiply-accumulates, if that is less than `most`: what [`search`] finds is
+/// mostly less.
+fn least(
+    graph: &Graph,
+    options: &Options,
+    flow: &Flow,
+    extra: &[u64],
+    most: usize,
+) -> Result<Vec<Option<usize>>, Error> {
     let feed = if options.input == Input::Rows { Feed::Rows } else { Feed::Whole };
     let mut tried = Tried::new(graph, options);
-    let mut least = None;
-    let Some(extra) = extra(graph, options) else { return Ok(None) };
-    for drafts in cuts::cuts(graph, flow, feed, Some(Repeating { extra, most }), MOST_TRIED) {
-        let schedule = tried.schedule(&drafts);
-        let bytes = quick_bytes(graph, &schedule)?;
-        least = least.min(Some(bytes)).or(Some(bytes));
+    let mut least = vec![None; extra.len()];
+    let found = cuts::cuts(graph, flow, feed, Some(Repeating { extra, most }), MOST_TRIED);
+    for division in found.chunks_exact(extra.len().max(1)) {
+        for (drafts, least) in division.iter().zip(&mut least) {
+            let schedule = tried.schedule(drafts);
+            let bytes = quick_bytes(graph, &schedule)?;
+            *least = (*least).min(Some(bytes)).or(Some(bytes));
+        }
     }
     Ok(least)
 }

@@ -37,20 +37,23 @@ pub(super) fn sketch(graph: &Graph, flow: &Flow, draft: Draft) -> Draft {
     Draft::sketch(graph, flow, draft.nodes.clone(), draft.feed, &again).unwrap_or(draft)
 }
 
+/// The pipelines in which all rows are computed again that may be.
+pub(super) fn full(graph: &Graph, flow: &Flow, drafts: &[Draft]) -> Vec<Draft> {
+    let full = |draft: &Draft| again_in(graph, flow, draft, &all(graph, flow, draft));
+    drafts.iter().map(|draft| full(draft).unwrap_or_else(|| draft.clone())).collect()
+}
+
 /// The pipelines of a division that needs `peak` bytes if all rows are computed again that may be, with as few of them as it takes to need no more; and, where that
-/// takes more than `extra` multiply-accumulates, with the least more memory that does not.
+/// takes more than `extra` multiply-accumulates, with the least more memory that does not. `drafts` compute nothing again, and `full` all that may be.
 pub(super) fn within(
     graph: &Graph,
     flow: &Flow,
     memory: &Memory<'_>,
-    drafts: Vec<Draft>,
+    drafts: &[Draft],
+    full: &[Draft],
     peak: usize,
     extra: u64,
 ) -> Vec<Draft> {
-    let full: Vec<Draft> = drafts
-        .iter()
-        .map(|draft| again_in(graph, flow, draft, &all(graph, flow, draft)).unwrap_or_else(|| draft.clone()))
-        .collect();
     for level in 0..LEVELS {
         let most = peak + peak * level / LEVELS;
         let trial: Vec<Draft> = full.iter().map(|draft| least(graph, flow, memory, draft, most)).collect();
@@ -60,7 +63,7 @@ pub(super) fn within(
             return trial;
         }
     }
-    drafts
+    drafts.to_vec()
 }
 
 /// The pipeline with as few rows computed again as it takes to need at most so many bytes; those that cost most go first.

@@ -251,7 +251,7 @@ fn all_that_is_tried_is_sound() {
             }
             let options = Options::default();
             let mut tried = Tried::new(&graph, &options);
-            let repeating = Repeating { extra: seed % 5 * 100, most: usize::MAX };
+            let repeating = Repeating { extra: &[seed % 5 * 100], most: usize::MAX };
             for repeating in [None, Some(repeating)] {
                 for drafts in cuts::cuts(&graph, &flow, feed, repeating, MOST_PLANNED) {
                     again += drafts.iter().flat_map(Draft::repeated).count();

@@ -62,7 +62,8 @@ pub(super) fn of(graph: &Graph, flow: &Flow, draft: &Draft) -> Vec<Ring> {
         }
         let viewed = |id: ValueId| draft.viewed(graph, flow, id);
         let moves = !lane.absorbs && lane.beat.again.is_none();
-        let heir = (0..node.operands.len()).filter(|_| moves).find_map(|k| {
+        let by_element = |&k: &usize| moves && views::elementwise(graph, node, k);
+        let heir = (0..node.operands.len()).filter(by_element).find_map(|k| {
             let group = groups.iter().position(|(values, _)| {
                 values.last().copied().map(viewed) == Some(viewed(node.operands[k]))
             })?;
