@@ -1,12 +1,15 @@
 //! Rings that share a ring.
 //!
 //! The oldest row of a ring is dead as soon as its reader has read it, and its place is free until the next row comes. In between another ring, whose rows are
-//! as long, can put a row there. So of several rings one behind the other each holds a row less:
+//! as long, can put a row there. Three rings of three rows, each of whose rows is made of three rows of the one before, need eight slots:
 //!
 //! ```text
-//! slots:   | a4 a5 a6 | b2 b3 b4 |    |      row 6 of a has come, and row 4 of b is made of rows 4 to 6 of a …
-//! then:    | c1 a5 a6 | b2 b3 b4 |    |      … so that row 1 of c, which is made of rows 2 to 4 of b, goes where row 4 of a was
+//! | a4 a5 a6 | b3 b4 -- | c2 c3 |   row 5 of b is made of rows 4 to 6 of a; row 4 of a is dead then
+//! | c4 a5 a6 | b3 b4 b5 | c2 c3 |   row 4 of c is made of rows 3 to 5 of b, and goes where row 4 of a was; row 3 of b is dead then
+//! | c4 a5 a6 | a7 b4 b5 | c2 c3 |   row 7 of a goes where row 3 of b was
 //! ```
+//!
+//! Where another layer computes in between, as depthwise and pointwise ones in turn, rows are dead before the next ring's row comes, and all but one ring hold a row less.
 //!
 //! In a shared ring every value goes round at the same pace, each with its row 0 in a slot of its own. Row `r` of a value lies where row `r - gap` of the value
 //! ahead lay before. The least `gap` of any two follows from when rows are written and last read. A shared ring is a cycle of values, and has as many slots as
