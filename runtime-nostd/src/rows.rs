@@ -9,9 +9,39 @@ use core::cell::Cell;
 pub struct Rows<'a, T> {
     cells: &'a [Cell<T>],
     row: usize,
+    /// How many rows are held. Where row 0 is in another slot than 0, both numbers are [`packed`], which makes it negative: so the most frequent case costs no more than without.
     ring: usize,
-    /// The slot of row 0.
-    first: usize,
+}
+
+/// Bits of each of the numbers that are packed.
+const PACKED_BITS: u32 = 15;
+
+/// The number of slots and the slot of row 0 as one negative number. Both are below 2¹⁵.
+const fn packed(ring: usize, first: usize) -> usize {
+    !(ring | first << PACKED_BITS)
+}
+
+/// The number of slots, and the slot of row 0.
+#[inline(always)]
+const fn unpacked(ring: usize) -> (usize, usize) {
+    if (ring as isize) < 0 {
+        let both = !ring;
+        (both & ((1 << PACKED_BITS) - 1), both >> PACKED_BITS)
+    } else {
+        (ring, 0)
+    }
+}
+
+/// The slot of a row that is not on the first lap around its ring, or whose ring is packed.
+#[inline(never)]
+fn far_slot(ring: usize, r: usize) -> usize {
+    let next_lap = r.wrapping_sub(ring);
+    // Without a division. With signs: of packed numbers it is not true.
+    if (next_lap as isize) < ring as isize {
+        return next_lap;
+    }
+    let (ring, first) = unpacked(ring);
+    r.wrapping_add(first).checked_rem(ring).unwrap_or(0)
 }
 
 impl<'a, T> Rows<'a, T> {
@@ -22,19 +52,29 @@ impl<'a, T> Rows<'a, T> {
             Some(rows) => rows,
             None => 0,
         };
-        Rows { cells, row, ring, first: 0 }
+        Rows { cells, row, ring }
     }
 
     /// Row `r` is at `(r % ring) · row`.
     #[inline(always)]
     pub const fn ring(cells: &'a [Cell<T>], row: usize, ring: usize) -> Self {
-        Rows { cells, row, ring, first: 0 }
+        // More than any memory has, and not negative.
+        let ring = if ring > isize::MAX as usize { isize::MAX as usize } else { ring };
+        Rows { cells, row, ring }
     }
 
-    /// The same memory with row 0 in slot `first` instead of slot 0: row `r` is at `((r + first) % ring) · row`. So several tensors share a ring.
+    /// The same memory with row 0 in slot `first` instead of slot 0: row `r` is at `((r + first) % ring) · row`. So several tensors share a ring. `ring` and `first` are below 2¹⁵: otherwise
+    /// nothing is held.
     #[inline(always)]
     pub const fn from_slot(self, first: usize) -> Self {
-        Rows { first, ..self }
+        let (ring, most) = (self.ring, 1 << PACKED_BITS);
+        if first == 0 {
+            self
+        } else if ring < most && first < most {
+            Rows { ring: packed(ring, first), ..self }
+        } else {
+            Rows { cells: &[], ..self }
+        }
     }
 
     /// The slot of row 0.
@@ -42,7 +82,7 @@ impl<'a, T> Rows<'a, T> {
     #[allow(dead_code)]
     #[inline(always)]
     pub(crate) const fn first_slot(&self) -> usize {
-        self.first
+        unpacked(self.ring).1
     }
 
     /// Elements per row.
@@ -54,28 +94,25 @@ impl<'a, T> Rows<'a, T> {
     /// The elements of row `r`; empty where the memory does not hold it.
     #[inline(always)]
     pub fn row(&self, r: usize) -> &'a [Cell<T>] {
-        let r = r.wrapping_add(self.first);
-        let next_lap = r.wrapping_sub(self.ring);
-        let slot = if r < self.ring {
-            r
-        } else if next_lap < self.ring {
-            next_lap
-        } else {
-            r.checked_rem(self.ring).unwrap_or(0)
-        };
-        let start = slot.wrapping_mul(self.row);
+        let start = self.slot(r).wrapping_mul(self.row);
         self.cells.get(start..start.wrapping_add(self.row)).unwrap_or(&[])
     }
 
     /// The slot that row `r` is in.
     #[inline(always)]
     fn slot(&self, r: usize) -> usize {
-        let r = r.wrapping_add(self.first);
-        if r < self.ring {
+        // With signs: of packed numbers it is not true.
+        if (r as isize) < self.ring as isize {
             r
         } else {
-            r.checked_rem(self.ring).unwrap_or(0)
+            far_slot(self.ring, r)
         }
+    }
+
+    /// How many rows are held, if the memory is as large.
+    #[inline(always)]
+    const fn slots(&self) -> usize {
+        unpacked(self.ring).0
     }
 }
 
@@ -90,7 +127,7 @@ impl<'a, T> Rows<'a, T> {
     /// The elements of row `r` and of the rows behind it, as far as they lie behind each other and are at most `most`, and how many rows they are: at least one.
     #[inline(always)]
     pub(crate) fn rows_from(&self, r: usize, most: usize) -> (Option<&'a [Cell<T>]>, usize) {
-        let rows = self.ring.wrapping_sub(self.slot(r)).min(most).max(1);
+        let rows = self.slots().wrapping_sub(self.slot(r)).min(most).max(1);
         (self.run(r, rows), rows)
     }
 
@@ -106,7 +143,7 @@ impl<'a, T> Rows<'a, T> {
     /// As many of a band's rows as the ring has.
     #[inline(always)]
     pub(crate) fn within(&self, band: Band) -> Band {
-        Band { rows: band.rows.min(self.ring.max(1)), ..band }
+        Band { rows: band.rows.min(self.slots().max(1)), ..band }
     }
 
     /// Whether so many consecutive rows are held at a time, and each row has at least `len` elements.
@@ -131,8 +168,8 @@ impl<'a, T> Rows<'a, T> {
     /// How many rows are held; `None` if the memory is smaller. They are no more than the memory has elements, also where they are empty.
     #[inline(always)]
     pub(crate) fn held(&self) -> Option<usize> {
-        let len = self.ring.checked_mul(self.row.max(1))?;
-        (len <= self.cells.len()).then_some(self.ring)
+        let len = self.slots().checked_mul(self.row.max(1))?;
+        (len <= self.cells.len()).then_some(self.slots())
     }
 
     /// All rows that are held, in the order of the memory.
@@ -140,7 +177,7 @@ impl<'a, T> Rows<'a, T> {
     #[allow(dead_code)]
     #[inline(always)]
     pub(crate) fn lap(&self) -> Option<&'a [Cell<T>]> {
-        self.cells.get(..self.ring.checked_mul(self.row)?)
+        self.cells.get(..self.slots().checked_mul(self.row)?)
     }
 
     /// How many rows from row `r` on lie one behind the other, up to the end of the ring.
@@ -148,17 +185,17 @@ impl<'a, T> Rows<'a, T> {
     #[allow(dead_code)]
     #[inline(always)]
     pub(crate) fn run_from(&self, r: usize) -> usize {
-        self.ring.wrapping_sub(self.slot(r))
+        self.slots().wrapping_sub(self.slot(r))
     }
 
     /// How many of the rows before row `r` are whole laps around the ring. Row `r` and as many behind it as are held are found under indices that do not count them,
     /// without a division where row 0 is in slot 0.
     #[inline(always)]
     pub(crate) fn laps_before(&self, r: usize) -> usize {
-        if r < self.ring {
+        if (r as isize) < self.ring as isize {
             0
         } else {
-            r.wrapping_sub(r.checked_rem(self.ring).unwrap_or(0))
+            r.wrapping_sub(r.checked_rem(self.slots()).unwrap_or(0))
         }
     }
 }
@@ -417,7 +454,8 @@ mod tests {
             (0..4).for_each(|ahead| assert_eq!(turned.row(r - skipped + ahead), turned.row(r + ahead)));
         }
         // What makes no sense finds some row, or none.
-        assert_eq!(ring.from_slot(usize::MAX).row(2), ring.row(1));
+        assert_eq!(ring.from_slot(4).row(2), ring.row(0));
+        assert!(ring.from_slot(usize::MAX).row(2).is_empty());
         assert!(Rows::ring(cells, 2, 4).from_slot(3).row(0).is_empty());
     }
 

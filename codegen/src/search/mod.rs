@@ -204,12 +204,14 @@ struct Tried<'g> {
     graph: &'g Graph,
     options: &'g Options,
     kernels: Kernels,
+    /// What was added, so that nothing is planned twice.
+    drafts: Vec<Vec<Draft>>,
     list: Vec<Candidate>,
 }
 
 impl<'g> Tried<'g> {
     fn new(graph: &'g Graph, options: &'g Options) -> Self {
-        Tried { graph, options, kernels: Kernels::default(), list: Vec::new() }
+        Tried { graph, options, kernels: Kernels::default(), drafts: Vec::new(), list: Vec::new() }
     }
 
     /// The one that is kept, with larger workspaces where there is room for them.
@@ -293,6 +295,10 @@ impl<'g> Tried<'g> {
     }
 
     fn add(&mut self, drafts: &[Draft]) -> Result<(), Error> {
+        if self.drafts.iter().any(|before| before == drafts) {
+            return Ok(());
+        }
+        self.drafts.push(drafts.to_vec());
         let schedule = self.schedule(drafts);
         let (graph, options, kernels) = (self.graph, self.options, &mut self.kernels);
         let plan = plan(self.graph, &schedule)?;

@@ -149,6 +149,12 @@ impl<const N: usize> Bytes<N> {
     }
 }
 
+/// Words as their bytes.
+pub(crate) fn bytes_of_words(words: &[Cell<i32>]) -> &[Cell<i8>] {
+    // SAFETY: the bytes cover exactly the words, are less aligned, and any bits are valid; all access is through cells of one thread.
+    unsafe { core::slice::from_raw_parts(words.as_ptr().cast(), words.len() * 4) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

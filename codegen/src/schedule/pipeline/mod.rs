@@ -76,7 +76,7 @@ impl Lane {
 }
 
 /// A pipeline, before its values have places.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Draft {
     /// Positions of its nodes in the order of the graph.
     pub nodes: Range<usize>,

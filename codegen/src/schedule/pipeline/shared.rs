@@ -33,6 +33,9 @@ pub struct Shared {
     pub slot: usize,
 }
 
+/// The runtime takes fewer slots.
+const MOST_SLOTS: usize = 1 << 15;
+
 /// A point in time: a tick, and the lane that runs, from 1 on. Rows of the input come before the first one.
 type Time = (usize, usize);
 
@@ -128,7 +131,7 @@ fn cycles(rings: &mut [Ring], rows: &[Rows]) {
             continue;
         }
         let slots = cycle.iter().map(|&at| gaps[at][behind[at]]).sum::<i64>();
-        let Ok(count) = usize::try_from(slots) else { continue };
+        let Some(count) = usize::try_from(slots).ok().filter(|&count| count < MOST_SLOTS) else { continue };
         let with = rows[first].ring;
         let mut slot = 0i64;
         for at in cycle {

@@ -5,6 +5,7 @@
 use super::blocks::points::{interleave, tiles};
 use super::points::Results;
 use crate::arch::extent::{product, reach, rounded_up, sum};
+use crate::arch::memory::bytes_of_words;
 use crate::params::{Conv, Stride};
 use crate::rows::{Band, Rows};
 use core::cell::Cell;
@@ -75,7 +76,7 @@ fn each_window(
     if !(words && rows_fit) || p.out_w == 0 || most == 0 {
         return;
     }
-    let image = bytes(lines);
+    let image = bytes_of_words(lines);
     // So many elements from one row of a filter to the next, and what all of them reach.
     let next = product(p.dilation_h, line);
     let reach = sum(product(p.k_h - 1, next), run);
@@ -127,12 +128,6 @@ fn each_window(
         }
     }
     tiles(work, &results);
-}
-
-/// Words as their bytes.
-fn bytes(words: &[Cell<i32>]) -> &[Cell<i8>] {
-    // SAFETY: the bytes cover exactly the words, are less aligned, and any bits are valid; all access is through cells of one thread.
-    unsafe { core::slice::from_raw_parts(words.as_ptr().cast(), words.len() * 4) }
 }
 
 /// Moves words to the beginning, those from `by` on.

@@ -1,7 +1,9 @@
 //! Convolutions of single pixels with filters 1 × 1: in tiles of two pixels and four filters, whose taps alternate in the work space.
 #![allow(unsafe_code)]
 
+use super::affine::requant_words;
 use super::blocks::points::{interleave, tiles};
+use super::tile::FIRST_WORDS;
 use crate::arch::extent::{product, sum};
 use crate::params::{Conv, Stride};
 use crate::rows::{Band, Rows};
@@ -94,9 +96,23 @@ impl<'a> Results<'a> {
         self.count
     }
 
-    /// Elements behind each place.
-    pub(crate) fn reach(&self) -> usize {
-        self.reach
+    /// Words of a quad's weights, if there are some of all `quads`, words of `pairs` pairs of taps for all pairs of pixels in `x`, and places for all filters, `channel` elements from each other.
+    #[inline(always)]
+    pub(crate) fn quad<const SIGNED: bool>(
+        &self,
+        w: &[i32],
+        x: &[Cell<i32>],
+        (pairs, quads): (usize, usize),
+        channel: usize,
+    ) -> Option<usize> {
+        let quad = FIRST_WORDS + 2 * pairs + requant_words(SIGNED);
+        let fits = pairs > 0
+            && quads > 0
+            && self.count > 0
+            && w.len() >= product(quads, quad)
+            && x.len() >= product(self.count, 2 * pairs)
+            && product(4 * quads - 1, channel) <= self.reach;
+        fits.then_some(quad)
     }
 
     /// Where the first of them is.

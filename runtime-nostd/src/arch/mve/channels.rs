@@ -3,8 +3,9 @@
 
 use super::affine::End;
 use super::blocks::channels::{pixels, Taps};
-use super::{window, LANES};
+use super::LANES;
 use crate::arch::extent::{product, reach, sum};
+use crate::arch::memory::bytes_of_words;
 use crate::params::Conv;
 use crate::rows::{Band, Rows};
 use core::cell::Cell;
@@ -48,7 +49,7 @@ pub(super) fn rows(
     block: unsafe fn(&Run<'_>),
 ) {
     let count = p.taps();
-    let padding = window::bytes(work);
+    let padding = bytes_of_words(work);
     let fits = p.in_c == p.out_c
         && p.in_c >= LANES
         && (1..=MOST_TAPS).contains(&count)

@@ -4,9 +4,10 @@
 use super::affine::End;
 use super::blocks::conv::{pairs_of_any, pairs_of_pixels};
 use super::blocks::single::single_pixel;
-use super::window::{bytes, fill, pixels_that_fit, Runs};
+use super::window::{fill, pixels_that_fit, Runs};
 use super::{LANES, VECTOR_WORDS};
 use crate::arch::extent::{product, product_of, reach};
+use crate::arch::memory::bytes_of_words;
 use crate::params::Conv;
 use crate::rows::{Band, Rows};
 use core::cell::Cell;
@@ -178,7 +179,7 @@ impl Layer<'_> {
     fn windows(&self, band: Band, pad: i8, work: &[Cell<i32>], tiles: &dyn Fn(Tiles<'_>)) {
         let Layer { p, x, .. } = *self;
         let Conv { out_w, out_c, in_c, stride_w, k_h, .. } = *p;
-        let (most, work, runs) = (pixels_that_fit(p, work.len()), bytes(work), Runs::of(p));
+        let (most, work, runs) = (pixels_that_fit(p, work.len()), bytes_of_words(work), Runs::of(p));
         if !self.fits() || most == 0 {
             return;
         }

@@ -7,8 +7,9 @@
 use super::affine::End;
 use super::blocks::depthwise::{eights_of_pixels, Prepared};
 use super::blocks::lines::{collect, spread};
-use super::{window, LANES};
+use super::LANES;
 use crate::arch::extent::{product, reach, sum};
+use crate::arch::memory::bytes_of_words;
 use crate::params::Conv;
 use crate::rows::{Band, Rows};
 use core::cell::Cell;
@@ -218,7 +219,7 @@ impl<'a> Space<'a> {
     fn of(work: &'a [Cell<i32>], tile: Tile, channels: usize, pixels: usize) -> Option<Self> {
         let channels = channels.min(LANES);
         let window = tile.window(pixels);
-        let (windows, rest) = window::bytes(work).split_at_checked(product(channels, window))?;
+        let (windows, rest) = bytes_of_words(work).split_at_checked(product(channels, window))?;
         let row = Tile::results(pixels);
         let results = rest.get(..product(channels, row))?;
         // Offsets of eight channels are halves of words.

@@ -5,8 +5,9 @@
 
 use super::blocks::int16::{channels_of_pixels, filters_of_pixels, long_sums_of_eight};
 use super::channels;
-use super::window::{bytes, fill, pixels_that_fit, Runs};
+use super::window::{fill, pixels_that_fit, Runs};
 use crate::arch::extent::{product, product_of, reach, sum};
+use crate::arch::memory::bytes_of_words;
 use crate::params::{Conv, Scale};
 use crate::rows::{Band, Rows};
 use core::cell::Cell;
@@ -66,7 +67,8 @@ fn windows(
     let Some(image) = bytes_of(x) else { return };
     let of_bytes = Conv { in_c: product(2, p.in_c), ..*p };
     let taps = product(p.taps(), p.in_c);
-    let (most, window, runs) = (pixels_that_fit(&of_bytes, work.len()), bytes(work), Runs::of(&of_bytes));
+    let (most, window, runs) =
+        (pixels_that_fit(&of_bytes, work.len()), bytes_of_words(work), Runs::of(&of_bytes));
     // No more pixels than there is memory for.
     let fits = most > 0 && product(p.out_w, p.out_c.max(1)) <= y.row_len();
     if !fits {

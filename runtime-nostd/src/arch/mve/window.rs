@@ -17,12 +17,6 @@ pub(super) fn pixels_that_fit(p: &Conv, words: usize) -> usize {
     others.checked_div(p.stride_w.saturating_mul(column)).map_or(0, |others| others.saturating_add(1))
 }
 
-/// Words as their bytes.
-pub(super) fn bytes(words: &[Cell<i32>]) -> &[Cell<i8>] {
-    // SAFETY: the bytes cover exactly the words, are less aligned, and any bits are valid; all access is through cells of one thread.
-    unsafe { core::slice::from_raw_parts(words.as_ptr().cast(), words.len() * 4) }
-}
-
 /// Fills the work space with all that `pixels` pixels from column `ox` of row `oy` of the result read, in the order \[column\]\[k_h\]\[in_c\]. What is outside of the image reads as `pad`; `padded`:
 /// to the left and to the right of it the work space does already.
 #[inline(never)]

@@ -32,7 +32,7 @@ const MOST: usize = 31;
 const PER_TURN: usize = 16;
 
 /// Bytes of code that layers may have of their own, without a budget of flash.
-const SPEEDY_CODE: usize = 14 * 1024;
+const SPEEDY_CODE: usize = 10 * 1024;
 
 /// Where there are many constants, code may be one byte for so many of theirs.
 const CONSTANTS_PER_CODE: usize = 32;

@@ -54,6 +54,63 @@ macro_rules! pair_of_taps {
     };
 }
 
+/// As [`pair_of_taps`], for the first pair of a tile: r0, r2, r4 and r6 hold the first values of either pixel's sums.
+macro_rules! first_pair_of_taps {
+    () => {
+        "smlad r3, lr, r10, r2
+        smlad r2, r12, r10, r2
+        sxtb16 r10, r10
+        smlad r7, lr, r11, r6
+        smlad r6, r12, r11, r6
+        sxtb16 r11, r11
+        smlad r1, lr, r10, r0
+        smlad r0, r12, r10, r0
+        smlad r5, lr, r11, r4
+        smlad r4, r12, r11, r4
+        "
+    };
+}
+
+/// Sums of two pixels in r0 to r7 become results there. r8 is the word before the corrections and factors, and the last of them then; r9 is what lies on top of the stack then; r10, r11, r12
+/// and lr are changed.
+#[rustfmt::skip]
+macro_rules! results_of_tile {
+    () => {
+        concat!(
+            "sub r2, r2, r0\n",
+            "sub r3, r3, r1\n",
+            "sub r6, r6, r4\n",
+            "sub r7, r7, r5\n",
+            ".if {signed}\n",
+            "ldr r10, [r8, #4]\n",
+            "ldr r11, [r8, #8]\n",
+            "ldr r12, [r8, #12]\n",
+            "ldr lr, [r8, #16]!\n",
+            corrected_pair!(),
+            ".endif\n",
+            "ldr r10, [r8, #4]\n",
+            "ldr r11, [r8, #8]\n",
+            "ldr r12, [r8, #12]\n",
+            "ldr lr, [r8, #16]\n",
+            "smmlar r0, r0, r10, r11\n",
+            "smmlar r1, r1, r10, r11\n",
+            "smmlar r2, r2, r12, lr\n",
+            "smmlar r3, r3, r12, lr\n",
+            "ldr r10, [r8, #20]\n",
+            "ldr r11, [r8, #24]\n",
+            "ldr r12, [r8, #28]\n",
+            "ldr lr, [r8, #32]!\n",
+            "ldr r9, [sp]\n",
+            "smmlar r4, r4, r10, r11\n",
+            "smmlar r5, r5, r10, r11\n",
+            "smmlar r6, r6, r12, lr\n",
+            "smmlar r7, r7, r12, lr\n",
+            saturated!("{even_shift}": "r0" "r1" "r4" "r5"),
+            saturated!("{odd_shift}": "r2" "r3" "r6" "r7"),
+        )
+    };
+}
+
 /// `{unroll}` pairs of taps of two pixels and four filters, of `{step}` bytes each, behind the label 4.
 ///
 /// r8 is the next weight, r9 the next tap of the first pixel; the distance of the second one's is on the stack, `$distance` bytes up. r0–r7 accumulate A and A' (the second pixel's),

@@ -4,10 +4,7 @@
 //! all layers share takes 15 cycles for 16 products, too.
 
 use super::pieces::shifts;
-use crate::arch::dsp::affine::requant_words;
 use crate::arch::dsp::points::{Pair, Results};
-use crate::arch::dsp::tile::FIRST_WORDS;
-use crate::arch::extent::product;
 use core::cell::Cell;
 
 /// What the block reads, in its order: addresses, counts and distances. It keeps what changes in the same places.
@@ -69,18 +66,8 @@ pub(crate) fn tiles<const PAIRS: usize, const CHANNEL: usize, const SHIFT: u32, 
     channel: usize,
     results: &Results<'_>,
 ) {
-    let quad = FIRST_WORDS + 2 * pairs + requant_words(SIGNED);
-    let fits = pairs > 0
-        && quads > 0
-        && results.len() > 0
-        && (PAIRS == 0 || PAIRS == pairs)
-        && (CHANNEL == 0 || CHANNEL == channel)
-        && w.len() >= product(quads, quad)
-        && x.len() >= product(results.len(), 2 * pairs)
-        && product(4 * quads - 1, channel) <= results.reach();
-    if !fits {
-        return;
-    }
+    let layer = (PAIRS == 0 || PAIRS == pairs) && (CHANNEL == 0 || CHANNEL == channel);
+    let Some(quad) = results.quad::<SIGNED>(w, x, (pairs, quads), channel).filter(|_| layer) else { return };
     let (x, w) = (x.as_ptr() as usize, (w.as_ptr() as usize).wrapping_sub(4));
     let registers = Registers {
         y: 0,
@@ -95,7 +82,7 @@ pub(crate) fn tiles<const PAIRS: usize, const CHANNEL: usize, const SHIFT: u32, 
         step: 8 * pairs,
         channel,
     };
-    // SAFETY: `fits` has compared the weights of all quads and the taps of all pairs with what is there, and the results of all channels with `reach`, so many elements of which are behind each
+    // SAFETY: `quad` has compared the weights of all quads and the taps of all pairs with what is there, and the results of all channels with `reach`, so many elements of which are behind each
     // place. Results are in cells.
     unsafe { block::<PAIRS, CHANNEL, SHIFT, SIGNED>(&registers) }
 }
@@ -187,16 +174,7 @@ unsafe fn block<const PAIRS: usize, const CHANNEL: usize, const SHIFT: u32, cons
             "ldr r11, [r8, #24]!",
             "ldr lr, [r9, #4]",
             "ldr r12, [r9]",
-            "smlad r3, lr, r10, r2",
-            "smlad r2, r12, r10, r2",
-            "sxtb16 r10, r10",
-            "smlad r7, lr, r11, r6",
-            "smlad r6, r12, r11, r6",
-            "sxtb16 r11, r11",
-            "smlad r1, lr, r10, r0",
-            "smlad r0, r12, r10, r0",
-            "smlad r5, lr, r11, r4",
-            "smlad r4, r12, r11, r4",
+            first_pair_of_taps!(),
             // The others.
             ".if {pairs} == 0",
             "ldr pc, [sp, #32]",
@@ -219,36 +197,7 @@ unsafe fn block<const PAIRS: usize, const CHANNEL: usize, const SHIFT: u32, cons
             "bne 4b",
             ".endif",
             // Sums, factors, results.
-            "sub r2, r2, r0",
-            "sub r3, r3, r1",
-            "sub r6, r6, r4",
-            "sub r7, r7, r5",
-            ".if {signed}",
-            "ldr r10, [r8, #4]",
-            "ldr r11, [r8, #8]",
-            "ldr r12, [r8, #12]",
-            "ldr lr, [r8, #16]!",
-            corrected_pair!(),
-            ".endif",
-            "ldr r10, [r8, #4]",
-            "ldr r11, [r8, #8]",
-            "ldr r12, [r8, #12]",
-            "ldr lr, [r8, #16]",
-            "smmlar r0, r0, r10, r11",
-            "smmlar r1, r1, r10, r11",
-            "smmlar r2, r2, r12, lr",
-            "smmlar r3, r3, r12, lr",
-            "ldr r10, [r8, #20]",
-            "ldr r11, [r8, #24]",
-            "ldr r12, [r8, #28]",
-            "ldr lr, [r8, #32]!",
-            "ldr r9, [sp]",
-            "smmlar r4, r4, r10, r11",
-            "smmlar r5, r5, r10, r11",
-            "smmlar r6, r6, r12, lr",
-            "smmlar r7, r7, r12, lr",
-            saturated!("{even_shift}": "r0" "r1" "r4" "r5"),
-            saturated!("{odd_shift}": "r2" "r3" "r6" "r7"),
+            results_of_tile!(),
             "strb r0, [r9]",
             ".if {channel} == 0",
             "ldr r11, [sp, #40]",

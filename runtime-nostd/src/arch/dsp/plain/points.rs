@@ -1,10 +1,8 @@
 //! Tiles of two pixels and four filters 1 × 1 in plain Rust.
 
 use super::conv::{smlad, sxtb16};
-use crate::arch::dsp::affine::requant_words;
 use crate::arch::dsp::points::Results;
-use crate::arch::dsp::tile::{requantised, FIRST_WORDS};
-use crate::arch::extent::product;
+use crate::arch::dsp::tile::requantised;
 use core::cell::Cell;
 
 /// All quads of filters for pairs of pixels, requantised.
@@ -18,17 +16,8 @@ pub(crate) fn tiles<const PAIRS: usize, const CHANNEL: usize, const SHIFT: u32, 
     channel: usize,
     results: &Results<'_>,
 ) {
-    let quad = FIRST_WORDS + 2 * pairs + requant_words(SIGNED);
-    let fits = pairs > 0
-        && quads > 0
-        && (PAIRS == 0 || PAIRS == pairs)
-        && (CHANNEL == 0 || CHANNEL == channel)
-        && w.len() >= product(quads, quad)
-        && x.len() >= product(results.len(), 2 * pairs)
-        && product(4 * quads - 1, channel) <= results.reach();
-    if !fits {
-        return;
-    }
+    let layer = (PAIRS == 0 || PAIRS == pairs) && (CHANNEL == 0 || CHANNEL == channel);
+    let Some(quad) = results.quad::<SIGNED>(w, x, (pairs, quads), channel).filter(|_| layer) else { return };
     for (at, x) in x.chunks_exact(2 * pairs).take(results.len()).enumerate() {
         // SAFETY: there are as many pairs.
         let pair = unsafe { *results.start().add(at) };
@@ -36,7 +25,7 @@ pub(crate) fn tiles<const PAIRS: usize, const CHANNEL: usize, const SHIFT: u32, 
             for (q, w) in w.chunks_exact(quad).take(quads).enumerate() {
                 let sums = sums(w, x.iter().skip(second).step_by(2).take(pairs));
                 for (f, result) in requantised::<SHIFT, SIGNED>(4 * q, sums, w).into_iter().enumerate() {
-                    // SAFETY: as many elements are behind the place as `fits` has compared; they are cells.
+                    // SAFETY: as many elements are behind the place as `quad` has compared; they are cells.
                     unsafe { (*y.add((4 * q + f) * channel)).set(result) };
                 }
             }
