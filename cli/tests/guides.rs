@@ -121,7 +121,7 @@ fn refresh(page: &str, mut run: impl FnMut(&str) -> String) -> (String, usize) {
         while let Some(line) = lines.next_if(|line| !line.starts_with("```") && !line.starts_with("$ ")) {
             said.push(line);
         }
-        // Times on this machine are others each time.
+        // Measured times differ from run to run.
         let shown = |line| if str::contains(line, MEASURED) { ANY } else { str::trim_end(line) };
         let written: Vec<&str> = output.lines().map(shown).collect();
         for line in if matches(&said, &written) { said } else { written } {

@@ -98,7 +98,7 @@ impl<'a, T> Rows<'a, T> {
         self.cells.get(start..start.wrapping_add(self.row)).unwrap_or(&[])
     }
 
-    /// The slot that row `r` is in.
+    /// The slot that row `r` is in; `r` itself where it is above [`isize::MAX`] and row 0 is in slot 0.
     #[inline(always)]
     fn slot(&self, r: usize) -> usize {
         // With signs: of packed numbers it is not true.
@@ -180,12 +180,12 @@ impl<'a, T> Rows<'a, T> {
         self.cells.get(..self.slots().checked_mul(self.row)?)
     }
 
-    /// How many rows from row `r` on lie one behind the other, up to the end of the ring.
+    /// How many rows from row `r` on lie one behind the other, up to the end of the ring: none where `r` is more than any memory has.
     // As above.
     #[allow(dead_code)]
     #[inline(always)]
     pub(crate) fn run_from(&self, r: usize) -> usize {
-        self.slots().wrapping_sub(self.slot(r))
+        self.slots().saturating_sub(self.slot(r))
     }
 
     /// How many of the rows before row `r` are whole laps around the ring. Row `r` and as many behind it as are held are found under indices that do not count them,
@@ -454,6 +454,7 @@ mod tests {
             (0..4).for_each(|ahead| assert_eq!(turned.row(r - skipped + ahead), turned.row(r + ahead)));
         }
         // What makes no sense finds some row, or none.
+        assert_eq!((ring.run_from(usize::MAX), ring.run_from(1 << (usize::BITS - 1))), (0, 0));
         assert_eq!(ring.from_slot(4).row(2), ring.row(0));
         assert!(ring.from_slot(usize::MAX).row(2).is_empty());
         assert!(Rows::ring(cells, 2, 4).from_slot(3).row(0).is_empty());

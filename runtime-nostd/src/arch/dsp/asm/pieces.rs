@@ -38,36 +38,30 @@ macro_rules! four_words {
 }
 
 /// A pair of taps of two pixels, in lr and r12, and their weights of four filters, in r10 and r11, are added to r0–r7: see [`steps`]. r10 and r11 are changed.
+#[rustfmt::skip]
 macro_rules! pair_of_taps {
-    () => {
-        "smlad r3, lr, r10, r3
-        smlad r2, r12, r10, r2
-        sxtb16 r10, r10
-        smlad r7, lr, r11, r7
-        smlad r6, r12, r11, r6
-        sxtb16 r11, r11
-        smlad r1, lr, r10, r1
-        smlad r0, r12, r10, r0
-        smlad r5, lr, r11, r5
-        smlad r4, r12, r11, r4
-        "
+    () => { pair_of_taps!(behind "r0" "r1" "r2" "r3" "r4" "r5" "r6" "r7") };
+    // What is in those registers, and becomes r0–r7 with the products.
+    (behind $r0:literal $r1:literal $r2:literal $r3:literal $r4:literal $r5:literal $r6:literal $r7:literal) => {
+        concat!(
+            "smlad r3, lr, r10, ", $r3, "\n",
+            "smlad r2, r12, r10, ", $r2, "\n",
+            "sxtb16 r10, r10\n",
+            "smlad r7, lr, r11, ", $r7, "\n",
+            "smlad r6, r12, r11, ", $r6, "\n",
+            "sxtb16 r11, r11\n",
+            "smlad r1, lr, r10, ", $r1, "\n",
+            "smlad r0, r12, r10, ", $r0, "\n",
+            "smlad r5, lr, r11, ", $r5, "\n",
+            "smlad r4, r12, r11, ", $r4, "\n",
+        )
     };
 }
 
 /// As [`pair_of_taps`], for the first pair of a tile: r0, r2, r4 and r6 hold the first values of either pixel's sums.
 macro_rules! first_pair_of_taps {
     () => {
-        "smlad r3, lr, r10, r2
-        smlad r2, r12, r10, r2
-        sxtb16 r10, r10
-        smlad r7, lr, r11, r6
-        smlad r6, r12, r11, r6
-        sxtb16 r11, r11
-        smlad r1, lr, r10, r0
-        smlad r0, r12, r10, r0
-        smlad r5, lr, r11, r4
-        smlad r4, r12, r11, r4
-        "
+        pair_of_taps!(behind "r0" "r0" "r2" "r2" "r4" "r4" "r6" "r6")
     };
 }
 

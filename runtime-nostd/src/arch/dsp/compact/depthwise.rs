@@ -28,6 +28,8 @@ pub fn depthwise2d_i8_dsp_compact(p: &CompactConv<'_>, x: Rows<'_, i8>, y: Rows<
     let fits = in_c >= 4
         && p.weights.len() >= in_c.div_ceil(4).saturating_mul(words)
         && in_w.checked_mul(in_c) == Some(x.row_len())
+        // Slots of rows beyond are not within the ring.
+        && in_h <= isize::MAX as usize
         // From a tap to the one below it is not more than a lap.
         && x.held().is_some_and(|held| held > 0 && (k_h == 1 || held >= p.conv.dilation_h.min(in_h)));
     if !fits {
