@@ -93,25 +93,25 @@ impl Moves {
         self
     }
 
-    /// The same movement of bytes as one of 32-bit words, where all runs begin and end on words.
+    /// The same movement as one of 32-bit words, of `each` elements, where all runs begin and end on words.
     ///
     /// Also right where source and destination overlap: a word that is written ends before the next one that is read if its
-    /// bytes did.
-    fn as_words(&self) -> Option<Self> {
+    /// elements did.
+    fn as_words(&self, each: usize) -> Option<Self> {
         let last = self.dims.len().checked_sub(1)?;
-        let runs = self.src[last] == 1 && self.dst[last] == 1 && self.dims[last] % WORD == 0;
-        let outer = (0..last).all(|axis| self.src[axis] % WORD as i64 == 0 && self.dst[axis] % WORD == 0);
-        if !runs || !outer || self.src_offset % WORD != 0 || self.dst_offset % WORD != 0 {
+        let runs = self.src[last] == 1 && self.dst[last] == 1 && self.dims[last] % each == 0;
+        let outer = (0..last).all(|axis| self.src[axis] % each as i64 == 0 && self.dst[axis] % each == 0);
+        if !runs || !outer || self.src_offset % each != 0 || self.dst_offset % each != 0 {
             return None;
         }
         let mut words = Moves {
             dims: self.dims.clone(),
-            src: self.src.iter().map(|s| s / WORD as i64).collect(),
-            src_offset: self.src_offset / WORD,
-            dst: self.dst.iter().map(|s| s / WORD).collect(),
-            dst_offset: self.dst_offset / WORD,
+            src: self.src.iter().map(|s| s / each as i64).collect(),
+            src_offset: self.src_offset / each,
+            dst: self.dst.iter().map(|s| s / each).collect(),
+            dst_offset: self.dst_offset / each,
         };
-        words.dims[last] /= WORD;
+        words.dims[last] /= each;
         (words.src[last], words.dst[last]) = (1, 1);
         Some(words)
     }
@@ -220,8 +220,9 @@ impl<'a> Selector<'a> {
             });
         }
         let element = to.region().element.word();
-        let words = element == Element::U8 && from.in_words() && to.in_words(WORD);
-        let (moves, element) = match moves.as_words().filter(|_| words) {
+        let each = WORD / element.bytes();
+        let in_words = each > 1 && from.in_words() && to.in_words(WORD);
+        let (moves, element) = match in_words.then(|| moves.as_words(each)).flatten() {
             Some(words) => (words, Element::U32),
             None => (moves, element),
         };
@@ -390,7 +391,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_move_as_words_where_all_runs_are_words() {
+    fn small_elements_move_as_words_where_all_runs_are_words() {
         let rows = |width: usize, stride: usize, offset: usize| Moves {
             dims: vec![3, width],
             src: vec![stride as i64, 1],
@@ -398,14 +399,21 @@ mod tests {
             dst: vec![width, 1],
             dst_offset: 0,
         };
-        let words = rows(8, 12, 4).as_words().unwrap();
+        let words = rows(8, 12, 4).as_words(4).unwrap();
         assert_eq!(
             (words.dims, words.src, words.src_offset, words.dst),
             (vec![3, 2], vec![3, 1], 1, vec![2, 1])
         );
-        assert!(rows(6, 12, 4).as_words().is_none());
-        assert!(rows(8, 10, 4).as_words().is_none());
-        assert!(rows(8, 12, 2).as_words().is_none());
+        assert!(rows(6, 12, 4).as_words(4).is_none());
+        assert!(rows(8, 10, 4).as_words(4).is_none());
+        assert!(rows(8, 12, 2).as_words(4).is_none());
+        // Two elements of 16 bits are a word.
+        let words = rows(6, 10, 2).as_words(2).unwrap();
+        assert_eq!(
+            (words.dims, words.src, words.src_offset, words.dst),
+            (vec![3, 3], vec![5, 1], 1, vec![3, 1])
+        );
+        assert!(rows(6, 10, 1).as_words(2).is_none());
     }
 
     #[test]
