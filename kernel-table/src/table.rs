@@ -565,6 +565,18 @@ macro_rules! kernel_table {
                 small: &[(M0, cycles(11590, 570122, 0).each(&[(Line, 1280172)]))]
             };
             DenseI8Float = dense_i8_float(I8, I8) -> I8 { arithmetic: Floats };
+            DenseRowsF32 = dense_rows_f32(F32, F32) -> F32;
+            DenseRowsI8 = dense_rows_i8(I8, I8) -> I8 {
+                arithmetic: Reference, floating: DenseRowsI8Float,
+                cycles: &[
+                    (M4, cycles(3897, 346700, 0).each(&[(Piece, 436150)])),
+                    (M0, cycles(12094, 143500, 0).each(&[(Piece, 40950)])),
+                    (M55, cycles(303, 351560, 0).each(&[(Piece, 437690)])),
+                    (Hazard3, cycles(5583, 190360, 0).each(&[(Piece, 240560)])),
+                ]
+            };
+            DenseRowsI8Float = dense_rows_i8_float(I8, I8) -> I8 { arithmetic: Floats };
+            DenseRowsI8Once = dense_rows_i8_once(I8, I8) -> I8 { arithmetic: Once };
             DenseI8I16 = dense_i8_i16(I8, I8) -> I16 {
                 arithmetic: Reference,
                 cycles: &[

@@ -60,12 +60,14 @@ pub(super) fn measured(compiled: &Compiled, cycles: Vec<u64>) -> Vec<Layer> {
     cycles.map(|(step, cycles)| Layer::new(compiled, step, Took::Measured(cycles))).collect()
 }
 
-/// Multiply-accumulates of a step for a whole input, 0 for what absorbs or copies; `None` of a sliding model, a hop of which computes a part of them.
+/// Multiply-accumulates of a step for a whole input, 0 for what copies; `None` of a sliding model, a hop of which computes a part of them.
 pub(super) fn macs(compiled: &Compiled, step: usize) -> Option<u64> {
     let slides = compiled.program.fed.is_some_and(|fed| fed.slide.is_some());
     (!slides).then(|| match compiled.schedule.steps[step].kind {
-        StepKind::Compute(id) => report::macs(&compiled.graph, compiled.graph.node(id)),
-        StepKind::Absorb { .. } | StepKind::Copy { .. } => 0,
+        StepKind::Compute(id) | StepKind::Absorb { node: id, .. } => {
+            report::macs(&compiled.graph, compiled.graph.node(id))
+        }
+        StepKind::Copy { .. } => 0,
     })
 }
 

@@ -1,7 +1,7 @@
 //! Dense layers on flattened images: afterwards no dense layer reads all rows of one image as a vector; it is a convolution whose window
 //! is the whole image, with the same weights.
 //!
-//! So what comes before can slide: of a convolution it is known which rows it reads. For callers who ask for it, since a dense kernel
+//! So what comes before can slide, or be summed up row by row: of a convolution it is known which rows it reads. For callers who ask for it, since a dense kernel
 //! reads its operand faster.
 
 use super::rewrite::{each_reshaped, Reshaped};

@@ -24,7 +24,7 @@
 //!
 //! [`qdq`] and [`quantized_io`] are not among them: the one may change an output by a rounding, the other changes the model's interface, so that they belong to what
 //! [`import`](crate::import) reads, before the others. What options
-//! ask for comes behind the others ([`run_for`]): [`TURNED`] and [`FED`] for inputs that arrive row by row, [`BY_ROWS`] for pipelines, [`SLIDING`] for models that
+//! ask for comes behind the others ([`run_for`]): [`TURNED`] and [`FED`] for inputs that arrive row by row, [`BY_ROWS`] and [`SUMMED`] for pipelines, [`SLIDING`] for models that
 //! slide. They make operations that go row by row of some that do not, at the price of a few cycles. Layouts come last of all: [`DSP`], for processors whose
 //! kernels know several. [`channel_groups`] belongs to none of them: the search divides what saves memory.
 //!
@@ -141,6 +141,9 @@ pub const FED: &[Pass] = passes![reshaped_input, simplify];
 pub const BY_ROWS: &[Pass] =
     passes![rows_first, simplify, cse, dce, fuse_pad, fuse_activation, plain_spectra, dce];
 
+/// The passes for graphs that shall take little memory: matrix products that may take an image row by row. Of packed weights there are no such kernels.
+pub const SUMMED: &[Pass] = passes![flatten_dense, dce];
+
 /// The passes for models that slide along their input.
 pub const SLIDING: &[Pass] = passes![flatten_dense, window_means, dce];
 
@@ -218,6 +221,8 @@ pub fn run_observed(
     }
     if options.input == Input::Sliding {
         run_each(SLIDING, graph, observer)?;
+    } else if options.optimize == Optimize::Memory && !packs_any(graph, options) {
+        run_each(SUMMED, graph, observer)?;
     }
     // Processors with better kernels have none for planar images.
     let dsp = options.target().isas().first() == Some(&Isa::Dsp) && options.optimize != Optimize::Size;

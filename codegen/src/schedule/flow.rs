@@ -11,6 +11,7 @@ pub struct Flow {
     next_state: Vec<bool>,
     base: Vec<ValueId>,
     shares: bool,
+    takes_rows: bool,
 }
 
 impl Flow {
@@ -24,6 +25,7 @@ impl Flow {
             next_state: vec![false; count],
             base: graph.values().map(|(id, _)| id).collect(),
             shares: true,
+            takes_rows: true,
         };
         for (at, (_, node)) in graph.nodes().enumerate() {
             flow.producer[node.result.0 as usize] = Some(at);
@@ -52,6 +54,16 @@ impl Flow {
     /// Whether rings of a pipeline may share a ring.
     pub fn shares(&self) -> bool {
         self.shares
+    }
+
+    /// For kernels that multiply whole images only.
+    pub fn with_whole_products(self) -> Self {
+        Flow { takes_rows: false, ..self }
+    }
+
+    /// Whether matrix products may take images row by row.
+    pub fn takes_rows(&self) -> bool {
+        self.takes_rows
     }
 
     /// The position of the node that computes a value.

@@ -1,7 +1,7 @@
 //! Which rows of an operand a row of a result needs: the geometry behind pipelines and overlays.
 
 use super::rows;
-use crate::ir::{Graph, Node, Op, Rows, Window};
+use crate::ir::{DType, Graph, Layout, Node, Op, Padding, Rescale, Rows, ValueId, Window};
 use std::ops::Range;
 
 /// The rows of an operand (see [`rows`]) that row `row` of the node's result is computed from; `None` where the op does not go
@@ -72,8 +72,31 @@ pub fn absorbs(graph: &Graph, node: &Node) -> bool {
             one_image && rows(y) == 1 && reach
         }
         Op::Mean { axes, .. } => one_image && axes == &[1, 2],
+        Op::Conv2d { .. } => one_image && multiplies_all(graph, node),
         _ => false,
     }
+}
+
+/// Whether a convolution is a matrix product: of filters as large as the image, of which there are kernels that take row by row.
+fn multiplies_all(graph: &Graph, node: &Node) -> bool {
+    let Op::Conv2d { window, groups: 1, rescale, layout, .. } = &node.op else { return false };
+    let &[x, w, ref bias @ ..] = node.operands.as_slice() else { return false };
+    let [of_x, of_y] = [x, node.result].map(|id| graph.ty(id).shape.dims());
+    let whole =
+        Window { size: [of_x[1], of_x[2]], stride: window.stride, dilation: [1, 1], pad: Padding::default() };
+    let is_scaled = matches!(rescale, Rescale::FixedPoint(_) | Rescale::Once(_) | Rescale::Float(_));
+    let has_kernel = match [x, w, node.result].map(|id| graph.ty(id).dtype) {
+        [DType::I8, DType::I8, DType::I8] => is_scaled,
+        types => types == [DType::F32; 3],
+    };
+    let constant = |id: &ValueId| graph.const_data(*id).is_some();
+    *window == whole
+        && *layout == Layout::default()
+        && of_x[1] > 1
+        && of_y[1..3] == [1, 1]
+        && has_kernel
+        && constant(&w)
+        && bias.iter().all(constant)
 }
 
 #[cfg(test)]

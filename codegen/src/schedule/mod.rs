@@ -134,8 +134,8 @@ pub enum StepKind {
     /// Computes rows of a node's result, where its place is. A concat copies only the operands that are not yet there. A reshape or a
     /// slice has a step only where it is no view (of a constant, or not adjacent): then it copies.
     Compute(NodeId),
-    /// Takes rows of a node's only varying operand into sums, and computes the node's one row with the last of them: a pooling
-    /// or mean over all rows, of which no more than one needs to be there at a time.
+    /// Takes rows of a node's only varying operand into sums, and computes the node's one row with the last of them: a pooling, a mean or a matrix product over all
+    /// rows, of which no more than one needs to be there at a time.
     Absorb {
         /// The node.
         node: NodeId,

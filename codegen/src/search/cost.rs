@@ -2,7 +2,7 @@
 
 use crate::ir::Graph;
 use crate::schedule::{Schedule, StepKind};
-use crate::select::Kernels;
+use crate::select::{absorbed_cycles, Kernels};
 use crate::Options;
 
 /// Cycles around a call of a kernel: whether rows are due, where they lie, and what surrounds the kernel's loops.
@@ -26,7 +26,15 @@ pub(super) fn predict(
 ) -> Prediction {
     let mut found = Prediction::default();
     for (index, step) in schedule.steps.iter().enumerate() {
-        let StepKind::Compute(node) = step.kind else { continue };
+        let node = match step.kind {
+            StepKind::Compute(node) => node,
+            StepKind::Absorb { node, .. } => {
+                let cycles = absorbed_cycles(graph, graph.node(node), options).map(|(_, cycles)| cycles);
+                found.cycles = found.cycles.saturating_add(cycles.unwrap_or(0));
+                continue;
+            }
+            StepKind::Copy { .. } => continue,
+        };
         let choice = kernels.of(graph, node, options, schedule.pipeline_of(index).is_none());
         match choice.cycles {
             u64::MAX => found.unknown += 1,

@@ -131,6 +131,8 @@ fn extend(best: &mut [Vec<Division>], run: Range<usize>, peak: usize, calls: usi
 pub(super) struct Memory<'g> {
     graph: &'g Graph,
     flow: &'g Flow,
+    /// Whether inputs are there as a whole.
+    whole_inputs: bool,
     /// By position: bytes of the values that were there before the node and are used by it or later.
     before: Vec<usize>,
     /// By value: the position of the last node that reads it or a view of it.
@@ -167,7 +169,7 @@ impl<'g> Memory<'g> {
                 live.unsigned_abs()
             })
             .collect();
-        Memory { graph, flow, before, last }
+        Memory { graph, flow, whole_inputs: feed == Feed::Whole, before, last }
     }
 
     /// Bytes needed while the node at a position computes its whole result.
@@ -220,7 +222,7 @@ impl<'g> Memory<'g> {
     fn dies(&self, id: ValueId, nodes: Range<usize>) -> bool {
         let whole = match self.flow.producer(id) {
             Some(at) => at < nodes.start,
-            None => self.graph.inputs.contains(&id),
+            None => self.whole_inputs && self.graph.inputs.contains(&id),
         };
         whole
             && self.graph.const_data(id).is_none()

@@ -3,7 +3,7 @@
 //! All that can be divided are, into two groups, three, and so on, and the best numbers stay. Then those go back to one group without which no more memory is needed.
 //! What a trial needs is found without the exact packing, and the number of trials is bounded.
 
-use super::{extra, least, search, search_most, Found};
+use super::{extra, flow_of, least, search, search_most, Found};
 use crate::ir::{Graph, NodeId};
 use crate::passes::channel_groups;
 use crate::schedule::{order, Flow};
@@ -64,7 +64,7 @@ pub fn search_groups(graph: &mut Graph, options: &Options, groups: &mut Groups) 
         best_groups(&undivided, options, best.plan.ram_bytes())?
     {
         let divided = divided(&undivided, &trial)?;
-        let flow = flow(&divided, shares);
+        let flow = flow(&divided, &options, shares);
         let found = search_most(&divided, &options, &[flow], 0, needed)?;
         if found.plan.ram_bytes() < best.plan.ram_bytes() {
             (best, *graph, *groups) = (found, divided, trial);
@@ -77,8 +77,8 @@ pub fn search_groups(graph: &mut Graph, options: &Options, groups: &mut Groups) 
 }
 
 /// The uses of a graph's values, for pipelines whose rings share a ring or not.
-fn flow(graph: &Graph, shares: bool) -> Flow {
-    let flow = Flow::of(graph);
+fn flow(graph: &Graph, options: &Options, shares: bool) -> Flow {
+    let flow = flow_of(graph, options);
     if shares {
         flow
     } else {
@@ -113,7 +113,7 @@ fn best_groups(graph: &Graph, options: &Options, without: usize) -> Result<Vec<T
             let kinds: Vec<Options> = parts.iter().map(with).collect();
             let limits: Vec<u64> =
                 kinds.iter().map(|options| extra(&divided, options).unwrap_or(0)).collect();
-            let needed = least(&divided, options, &flow(&divided, shares), &limits, without)?;
+            let needed = least(&divided, options, &flow(&divided, options, shares), &limits, without)?;
             for (needed, options) in needed.into_iter().zip(kinds) {
                 let trial = |needed| Trial { groups: groups.clone(), options, shares, needed };
                 all.extend(needed.filter(|&needed| needed < without).map(trial));
@@ -144,7 +144,7 @@ fn fewer(graph: &Graph, trial: &mut Trial) -> Result<(), Error> {
         without.retain(|id, _| !ids.contains(id));
         let divided = divided(graph, &without)?;
         let limit = [extra(&divided, options).unwrap_or(0)];
-        let less = least(&divided, options, &flow(&divided, *shares), &limit, *needed)?;
+        let less = least(&divided, options, &flow(&divided, options, *shares), &limit, *needed)?;
         match less.into_iter().flatten().find(|less| less <= needed) {
             Some(less) => (*groups, *needed) = (without, budget.max(less)),
             None if ids.len() > 1 => {

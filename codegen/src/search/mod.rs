@@ -16,7 +16,7 @@ use crate::ir::{macs, Graph};
 use crate::plan::{plan, quick_bytes, with_fast, Plan};
 use crate::schedule::pipeline::{self, Draft, Refused};
 use crate::schedule::{with_pipelines, Feed, Flow, Schedule, Sharing};
-use crate::select::Kernels;
+use crate::select::{packs_any, Kernels};
 use crate::{Input, Optimize, Options};
 use cuts::Repeating;
 use kiln_ir::error::{Error, Problem};
@@ -90,8 +90,18 @@ impl Alternative {
 /// # Errors
 /// [`Error::Options`] if the model cannot take its input as asked, [`Error::Unsupported`] if no arena is large enough.
 pub fn search(graph: &Graph, options: &Options) -> Result<Found, Error> {
-    let flows = [Flow::of(graph), Flow::of(graph).without_sharing()];
+    let flows = [flow_of(graph, options), flow_of(graph, options).without_sharing()];
     search_most(graph, options, &flows, MOST_PLANNED, usize::MAX)
+}
+
+/// The uses of a graph's values. Kernels that unpack weights take whole images.
+fn flow_of(graph: &Graph, options: &Options) -> Flow {
+    let flow = Flow::of(graph);
+    if packs_any(graph, options) {
+        flow.with_whole_products()
+    } else {
+        flow
+    }
 }
 
 /// As [`search`], with so many divisions without rows that are computed again; with such rows, what needs more than `most` bytes is of no use. Shared rings are not
@@ -163,7 +173,7 @@ fn least(
 /// # Errors
 /// As [`search`], and [`Error::Options`] for nodes that cannot take turns.
 pub fn follow(graph: &Graph, options: &Options, written: &Written) -> Result<Found, Error> {
-    let flow = Flow::of(graph);
+    let flow = flow_of(graph, options);
     let mut tried = Tried::new(graph, options);
     written.name_kernels(&mut tried.kernels);
     tried.add(&written.drafts(graph, &flow, fed(graph, &flow, options.input)?)?)?;

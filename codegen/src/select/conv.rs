@@ -309,7 +309,7 @@ impl<'a> Selector<'a> {
     }
 
     /// Weights, folded bias, and the `Requant` of an integer layer.
-    fn integer_constants(
+    pub(super) fn integer_constants(
         &mut self,
         node: &'a Node,
         weights: Data,
@@ -449,7 +449,7 @@ impl<'a> Selector<'a> {
     }
 
     /// Weights and bias of a float layer. Where its weights are integers with scales in flash, `order` puts those in order.
-    fn float_constants(
+    pub(super) fn float_constants(
         &mut self,
         node: &'a Node,
         weights: Data,
@@ -470,7 +470,7 @@ impl<'a> Selector<'a> {
 }
 
 /// The kernel of the same layer whose sums are rescaled as floats, if they are.
-fn floating(kernel: KernelId, rescale: &Rescale) -> KernelId {
+pub(super) fn floating(kernel: KernelId, rescale: &Rescale) -> KernelId {
     match rescale {
         Rescale::Float(_) => kernel.floating().unwrap_or(kernel),
         _ => kernel,

@@ -487,54 +487,6 @@ impl<'a> Selector<'a> {
         ];
         Ok(Arg::Struct(Struct { name: "Reduce", fields }))
     }
-
-    /// Rows of the operand are added to sums, of which the last one makes the result.
-    pub(super) fn absorb(&mut self, node: &'a Node, sums: Place) -> Selected {
-        let x = node.operands[0];
-        let (tx, out) = (self.ty(x), self.ty(node.result));
-        let rows = int(schedule::rows(&tx.shape));
-        let (kernel, params) = match (&node.op, tx.dtype, out.dtype) {
-            (Op::AvgPool2d { window, clamp }, from, to) => {
-                let pool = Arg::Struct(self.pool_params(node, window)?);
-                let (kernel, lo, hi) = match (from, to) {
-                    (DType::I8, DType::I8) => int_range(KernelId::AvgPoolRowsI8, clamp),
-                    (DType::I16, DType::I16) => int_range(KernelId::AvgPoolRowsI16, clamp),
-                    (DType::U8, DType::U8) => int_range(KernelId::AvgPoolRowsU8, clamp),
-                    (DType::F32, DType::F32) => float_range(KernelId::AvgPoolRowsF32, clamp),
-                    _ => return Err(self.no_kernel(node)),
-                };
-                (kernel, vec![pool, lo, hi])
-            }
-            (Op::Mean { rescale, clamp, .. }, DType::I8 | DType::I16, to) if to == tx.dtype => {
-                let Some(multiplier) = single(rescale) else { return Err(self.no_kernel(node)) };
-                let fields = vec![
-                    ("rows", rows),
-                    ("x_zero", Field::Int(tx.zero_point().into())),
-                    ("scale", Field::Struct(scale(multiplier))),
-                    ("out_zero", Field::Int(out.zero_point().into())),
-                ];
-                let kernel = if to == DType::I16 { KernelId::MeanRowsI16 } else { KernelId::MeanRowsI8 };
-                let (kernel, lo, hi) = int_range(kernel, clamp);
-                (kernel, vec![Arg::Struct(Struct { name: "MeanRows", fields }), lo, hi])
-            }
-            (Op::Mean { clamp, .. }, DType::F32, DType::F32) => {
-                let (kernel, lo, hi) = float_range(KernelId::MeanRowsF32, clamp);
-                let Field::Int(rows) = rows else { return Err(self.no_kernel(node)) };
-                (kernel, vec![Arg::Int(rows), lo, hi])
-            }
-            _ => return Err(self.no_kernel(node)),
-        };
-        let element = if tx.dtype == DType::F32 { Element::F32 } else { Element::I32 };
-        let (memory, offset) = self.address(sums);
-        let sums = Cells::All(Region { memory, offset, element, len: out.shape.numel() });
-        let mut args = params;
-        args.push(Arg::Rows(self.rows(x)?));
-        args.push(Arg::Cells(sums));
-        args.push(Arg::Cells(Cells::All(self.region(node.result)?)));
-        args.push(Arg::Due);
-        self.call(kernel, args);
-        Ok(())
-    }
 }
 
 /// Strides with which an operand of that shape is read for a result of `rank` axes: right-aligned, 0 where it is repeated.

@@ -5,9 +5,10 @@ use super::support::{assert_same, cells, rounds, Rng};
 use super::table::random_convolution;
 use kiln::kernels::{
     avg_pool2d_f32, avg_pool2d_i16, avg_pool2d_i8, avg_pool_rows_f32, avg_pool_rows_i16, avg_pool_rows_i8,
-    conv2d_f32, conv2d_i8, depthwise2d_f32, depthwise2d_i8, max_pool2d_f32, max_pool2d_i8, mean_f32,
-    mean_i16, mean_i8, mean_rows_f32, mean_rows_i16, mean_rows_i8, pad_rows, Band, Copy, MeanRows, Pad, Pool,
-    Reduce, Requant, Rows,
+    conv2d_f32, conv2d_i8, dense_f32, dense_i8, dense_i8_float, dense_i8_once, dense_rows_f32, dense_rows_i8,
+    dense_rows_i8_float, dense_rows_i8_once, depthwise2d_f32, depthwise2d_i8, max_pool2d_f32, max_pool2d_i8,
+    mean_f32, mean_i16, mean_i8, mean_rows_f32, mean_rows_i16, mean_rows_i8, pad_rows, Band, Copy,
+    FloatRequant, MeanRows, Pad, Pool, Reduce, Requant, Rows,
 };
 use std::cell::Cell;
 
@@ -264,6 +265,50 @@ fn means_over_all_rows() {
                 mean_rows_f32(h, -0.5, 1.0, x, sums, y, band);
             });
             assert_same(&got, &expected_f32, (rows, band));
+        }
+    }
+}
+
+#[test]
+fn products_of_all_rows() {
+    let mut rng = Rng::new(25);
+    for _ in 0..rounds(1000) {
+        let [rows, len, n] = [8, 20, 13].map(|largest| rng.size(1, largest));
+        let size = rows * len;
+        let (mut ints, w) = (rng.i8s(size), rng.i8s(size * n));
+        let bias: Vec<i32> = (0..n).map(|_| rng.int(-5000, 5000) as i32).collect();
+        let scale = rng.scale(size as f64 * 512.0);
+        let (multipliers, shifts, factors) = ([scale.multiplier], [scale.shift as i8], [0.001]);
+        let q = Requant { multipliers: &multipliers, shifts: &shifts, zero_point: -3, lo: -128, hi: 120 };
+        let by = FloatRequant { factors: &factors, zero_point: -3, lo: -128, hi: 120 };
+        let one = Band { first: 0, rows: 1 };
+        let whole = |run: &dyn Fn(Rows<'_, i8>, Rows<'_, i8>), x: &mut [i8]| {
+            let mut y = vec![99; n];
+            run(Rows::whole(cells(x), size), Rows::whole(cells(&mut y), n));
+            y
+        };
+        let twice = whole(&|x, y| dense_i8(x, &w, &bias, &q, y, one), &mut ints);
+        let once = whole(&|x, y| dense_i8_once(x, &w, &bias, &q, y, one), &mut ints);
+        let float = whole(&|x, y| dense_i8_float(x, &w, &bias, &by, y, one), &mut ints);
+        let (mut x, weights, biases) = (rng.f32s(size), rng.f32s(size * n), rng.f32s(n));
+        let mut floats = vec![9e9; n];
+        let (operand, result) = (Rows::whole(cells(&mut x), size), Rows::whole(cells(&mut floats), n));
+        dense_f32(operand, &weights, &biases, -50.0, 60.0, result, one);
+        for band in 1..=rows {
+            let what = (rows, len, n, band);
+            let ints = |run: &dyn Fn(Rows<'_, i8>, &[Cell<i32>], &[Cell<i8>], Band)| {
+                absorbed(&ints, len, band, vec![-1; n], vec![99; n], run)
+            };
+            let got = ints(&|x, sums, y, band| dense_rows_i8(rows, x, &w, &bias, &q, sums, y, band));
+            assert_same(&got, &twice, what);
+            let got = ints(&|x, sums, y, band| dense_rows_i8_once(rows, x, &w, &bias, &q, sums, y, band));
+            assert_same(&got, &once, what);
+            let got = ints(&|x, sums, y, band| dense_rows_i8_float(rows, x, &w, &bias, &by, sums, y, band));
+            assert_same(&got, &float, what);
+            let got = absorbed(&x, len, band, vec![5.0; n], vec![9e9; n], |x, sums, y, band| {
+                dense_rows_f32(rows, x, &weights, &biases, -50.0, 60.0, sums, y, band);
+            });
+            assert_same(&got, &floats, what);
         }
     }
 }

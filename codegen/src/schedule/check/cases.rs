@@ -6,7 +6,7 @@ use crate::schedule::{schedule, with_pipelines, Feed, Flow, Schedule};
 use std::collections::BTreeSet;
 
 /// Layers by name: their lines, the input's type, and what is returned.
-const MODELS: [(&str, &str, &str, &str); 15] = [
+const MODELS: [(&str, &str, &str, &str); 16] = [
     (
         "chain",
         "f32[1,11,4,2]",
@@ -54,6 +54,15 @@ const MODELS: [(&str, &str, &str, &str); 15] = [
          %b \"b\": f32[1,1,1,2] = avg_pool2d(%a) {window = [7, 4], NOCLAMP}
          %c \"c\": f32[1,1,1,2] = tanh(%b)",
         "%c, %a",
+    ),
+    (
+        "multiplied",
+        "f32[1,8,3,2]",
+        "%a \"a\": f32[1,8,3,2] = max_pool2d(%x) {SAME, NOCLAMP}
+         %b \"b\": f32[1,8,3,2] = tanh(%a)
+         %p \"p\": f32[1,1,1,5] = conv2d(%b, %all) {window = [8, 3], groups = 1, rescale = real, NOCLAMP}
+         %c \"c\": f32[1,1,1,5] = tanh(%p)",
+        "%c",
     ),
     (
         "joined",
@@ -181,7 +190,7 @@ pub(crate) fn models() -> Vec<(&'static str, Graph)> {
             .replace("NOCLAMP", "clamp = -inf..=inf");
         let weights = "const %w: f32[2,3,3,2] = splat 0.25 const %depth: f32[2,3,3,1] = splat 0.5
                        const %wide: f32[3,1,1,2] = splat 0.5 const %tall: f32[2,3,1,2] = splat 0.25 const %narrow: f32[2,1,1,3] = splat 0.5
-                       const %four: f32[4,3,1,2] = splat 0.125";
+                       const %four: f32[4,3,1,2] = splat 0.125 const %all: f32[5,8,3,2] = splat 0.25";
         let state =
             if lines.contains("%state") { "state %state \"state\": f32[1,6,2,2] = splat 0.0" } else { "" };
         let text = format!(

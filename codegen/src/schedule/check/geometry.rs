@@ -172,8 +172,8 @@ fn taps(window: &Window) -> Need {
     Need::Rows { start: -to_i64(window.pad.top), stride: to_i64(stride), reach }
 }
 
-/// Whether a node folds all rows of its first operand, each with the same right, into a result of one row, so that they can be
-/// taken into sums one after the other.
+/// Whether a node folds all rows of its first operand into a result of one row, so that they can be taken into sums one after the other: rows that count alike, or with
+/// constant weights.
 pub(crate) fn sums_up(graph: &Graph, node: &Node) -> bool {
     let Some(&id) = node.operands.first() else { return false };
     let (x, y) = (&graph.ty(id).shape, &graph.ty(node.result).shape);
@@ -183,6 +183,10 @@ pub(crate) fn sums_up(graph: &Graph, node: &Node) -> bool {
     match &node.op {
         Op::Mean { axes, .. } => axis(x).is_some_and(|rows| axes.contains(&rows)),
         Op::AvgPool2d { window, .. } => taps(window).rows(0, count(x)) == (0..count(x)),
+        Op::Conv2d { window, .. } => {
+            let constant = |&id: &ValueId| graph.const_data(id).is_some();
+            taps(window).rows(0, count(x)) == (0..count(x)) && node.operands.iter().skip(1).all(constant)
+        }
         _ => false,
     }
 }

@@ -240,8 +240,10 @@ impl<'a> Engine<'a> {
         let Kind::Map(order) = job.kind else { return };
         self.work(index);
         let written = |row: usize| job.written(&job.result.row(row), Some(row));
-        let written: Vec<Span> = rows.clone().flat_map(written).collect();
-        for row in rows.clone() {
+        let written: Vec<Vec<Span>> = rows.clone().map(written).collect();
+        for (at, row) in rows.clone().enumerate() {
+            let (before, behind) = written.split_at(at);
+            let (before, behind) = (before.concat(), behind.concat());
             for read in &job.reads {
                 let from = match read.need {
                     Need::All => {
@@ -253,7 +255,9 @@ impl<'a> Engine<'a> {
                         self.read_rows(index, row, &read.tape, need.rows(row, height))
                     }
                 };
-                self.unless_clear(index, Some(row), read, order, from, &written);
+                // What goes element by element writes the rows before this one before it reads this one.
+                self.unless_clear(index, Some(row), read, Order::None, from.clone(), &before);
+                self.unless_clear(index, Some(row), read, order, from, &behind);
             }
         }
         rows.for_each(|row| self.write_row(&job.result, row));

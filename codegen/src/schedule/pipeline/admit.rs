@@ -28,8 +28,12 @@ impl Draft {
         let varying = |k: &usize| graph.const_data(node.operands[*k]).is_none();
         let by_row = |k: &usize| needs(graph, node, *k, 0).is_some();
         let operands: Vec<usize> = (0..node.operands.len()).filter(varying).collect();
-        let absorbable =
-            absorbs(graph, node) && !sliding && streams(node.operands[0]) && self.leaves(flow, node);
+        let has_kernel = flow.takes_rows() || !matches!(node.op, Op::Conv2d { .. });
+        let absorbable = absorbs(graph, node)
+            && has_kernel
+            && !sliding
+            && streams(node.operands[0])
+            && self.leaves(flow, node);
         if let Some(&k) = operands.iter().find(|k| streams(node.operands[**k]) && !by_row(k)) {
             return match absorbable {
                 true => Ok(true),

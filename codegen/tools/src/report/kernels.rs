@@ -119,8 +119,10 @@ fn of_step(compiled: &Compiled, calls: &[Call]) -> Option<StepKernels> {
     constants.dedup();
     let bytes = |id: &ConstantId| compiled.program.constants.get(id.0).map_or(0, |c| c.data.bytes().len());
     let macs = match step.kind {
-        StepKind::Compute(id) => macs(&compiled.graph, compiled.graph.node(id)),
-        StepKind::Absorb { .. } | StepKind::Copy { .. } => 0,
+        StepKind::Compute(id) | StepKind::Absorb { node: id, .. } => {
+            macs(&compiled.graph, compiled.graph.node(id))
+        }
+        StepKind::Copy { .. } => 0,
     };
     let chosen = compiled.program.chosen(first.step);
     Some(StepKernels {

@@ -1,12 +1,13 @@
-//! Poolings and means over all rows of an image, which take the rows as they come: they are added to sums, and the last one makes the result.
+//! Poolings, means and matrix products over all rows of an image, which take the rows as they come: they are added to sums, and the last one makes the result.
 //!
 //! Bands come in ascending order and begin with row 0, which clears the sums: one for each element of the result. Row by row, each sum is made of the same
 //! additions in the same order as in the kernels that take the whole image.
 
 use super::pool::{inside, mean_of};
-use super::sum::clip;
+use super::sum::{clip, dot, Float, Int8, Once, Sum, LANES};
+use crate::arch::extent::product;
 use crate::fixed::to_i8;
-use crate::params::{MeanRows, Pool};
+use crate::params::{FloatRequant, MeanRows, Pool, Requant};
 use crate::rows::{Band, Rows};
 use core::cell::Cell;
 
@@ -92,6 +93,91 @@ pub fn mean_rows_f32(
     let shape = one_column(rows, x.row_len(), y.len());
     let mean = |sum: f32, taps, [lo, hi]: [f32; 2]| clip(sum / taps as f32, lo, hi);
     absorb(&shape, x, sums, y, band, [lo, hi], 0.0, |sum, x| sum + x, mean);
+}
+
+/// Matrix products of bytes, which differ in how sums become results.
+macro_rules! products {
+    ($( $(#[doc = $doc:literal])+ $vis:vis fn $name:ident($requant:ty) = $by:expr; )+) => {$(
+        $(#[doc = $doc])+
+        #[inline(never)]
+        $vis fn $name(
+            rows: usize,
+            x: Rows<'_, i8>,
+            w: &[i8],
+            bias: &[i32],
+            q: &$requant,
+            sums: &[Cell<i32>],
+            y: &[Cell<i8>],
+            band: Band,
+        ) {
+            multiply(rows, x, w, Int8::new(bias, 0, $by(q)), sums, y, band);
+        }
+    )+};
+}
+
+products! {
+    /// As [`dense_i8`](super::dense::dense_i8) with an image of `rows` rows as vector: `band` are rows of the image, `y` is the result.
+    pub fn dense_rows_i8(Requant<'_>) = core::convert::identity;
+    /// As [`dense_i8_once`](super::dense::dense_i8_once) with an image of `rows` rows as vector: `band` are rows of the image, `y` is the result.
+    pub fn dense_rows_i8_once(Requant<'_>) = Once;
+    /// As [`dense_i8_float`](super::dense::dense_i8_float) with an image of `rows` rows as vector: `band` are rows of the image, `y` is the result.
+    pub fn dense_rows_i8_float(FloatRequant<'_>) = core::convert::identity;
+}
+
+/// As [`dense_f32`](super::dense::dense_f32) with an image of `rows` rows as vector: `band` are rows of the image, `y` is the result.
+#[inline(never)]
+pub fn dense_rows_f32(
+    rows: usize,
+    x: Rows<'_, f32>,
+    w: &[f32],
+    bias: &[f32],
+    lo: f32,
+    hi: f32,
+    sums: &[Cell<f32>],
+    y: &[Cell<f32>],
+    band: Band,
+) {
+    multiply(rows, x, w, Float { bias, lo, hi }, sums, y, band);
+}
+
+/// Adds the products of the rows of a band with their part of the packed filters; after the last row, the sums become results.
+#[inline(always)]
+fn multiply<S: Sum>(
+    rows: usize,
+    x: Rows<'_, S::T>,
+    w: &[S::W],
+    sum: S,
+    sums: &[Cell<S::Acc>],
+    y: &[Cell<S::Y>],
+    band: Band,
+) {
+    let len = x.row_len();
+    let size = product(rows, len);
+    for (row, x) in x.of_band(band) {
+        let mut o = 0;
+        while o < y.len() {
+            // As many filters alternate; those behind them follow one by one.
+            let lanes = if y.len() - o < LANES { 1 } else { LANES };
+            let from = product(o, size).saturating_add(product(lanes, product(row, len)));
+            let weights = w.get(from..).and_then(|w| w.get(..product(lanes, len)));
+            let range = o..o + lanes;
+            let (Some(w), Some(sums), Some(out)) = (weights, sums.get(range.clone()), y.get(range)) else {
+                return;
+            };
+            let mut acc = [S::EMPTY; LANES];
+            let Some(acc) = acc.get_mut(..lanes) else { return };
+            if row > 0 {
+                acc.iter_mut().zip(sums).for_each(|(acc, sum)| *acc = sum.get());
+            }
+            dot::<S>(x, w, acc);
+            if row.wrapping_add(1) == rows {
+                sum.finish(o, acc, out);
+            } else {
+                acc.iter().zip(sums).for_each(|(acc, sum)| sum.set(*acc));
+            }
+            o += lanes;
+        }
+    }
 }
 
 /// A window as large as an image of `c` channels.
