@@ -8,7 +8,7 @@ use cargo_kiln::compare::compare;
 use cargo_kiln::place::{interpret, Place};
 use kiln_codegen::ir::{DType, Data, Graph, Type};
 use kiln_codegen::select::Call;
-use kiln_codegen::{verify, Compiled, Options};
+use kiln_codegen::{compile_graph, verify, Compiled, Input, Optimize, Options, Weights};
 use kiln_kernel_table::KernelId;
 
 /// Constants and nodes; `const NAME TYPE` becomes a constant with elements of its own.
@@ -154,4 +154,82 @@ fn bytes() {
     for kernel in [QuantizeF32I8, Lookup8, Copy, PadRows, AvgPoolRowsI8, DequantizeI8F32] {
         assert!(kernels.contains(&kernel), "{kernel}: {kernels:?}");
     }
+}
+
+/// Matrix products of images as vectors, with each way that sums become results: generated code against the interpreter, whole and by rows.
+#[test]
+fn images_as_vectors() {
+    let bytes = |factors: &str| {
+        let q = "q(0.5 : -3)";
+        graph(&[
+            &format!("input %x: i8[1,12,4,3] {q}"),
+            "const %w: i8[5,3,3,3] q(0.5 : 0)",
+            "const %d: i8[7,240] q(0.5 : 0)",
+            "const %b: i32[7] = [100, -200, 300, 0, 5, 6, -7]",
+            &format!("%a: i8[1,12,4,5] {q} = conv2d(%x, %w) {{window = [3, 3] pad [1, 1, 1, 1], groups = 1, rescale = [1073741824 * 2^-7], clamp = -128..=127}}"),
+            &format!("%v: i8[1,240] {q} = reshape(%a)"),
+            &format!("%y: i8[1,7] {q} = dense(%v, %d, %b) {{rescale = {factors}, clamp = -100..=127}}"),
+            "return %y",
+        ])
+    };
+    let floats = graph(&[
+        "input %x: f32[1,12,4,3]",
+        "const %w: f32[5,3,3,3]",
+        "const %d: f32[7,240]",
+        "%a: f32[1,12,4,5] = conv2d(%x, %w) {window = [3, 3] pad [1, 1, 1, 1], groups = 1, rescale = real, clamp = -inf..=inf}",
+        "%v: f32[1,240] = reshape(%a)",
+        "%y: f32[1,7] = dense(%v, %d) {rescale = real, clamp = -9.0..=inf}",
+        "return %y",
+    ]);
+    use KernelId::{DenseRowsF32, DenseRowsI8, DenseRowsI8Float, DenseRowsI8Once};
+    let models = [
+        (bytes("[1073741824 * 2^-9]"), DenseRowsI8),
+        (bytes("once [1073741824 * 2^-9]"), DenseRowsI8Once),
+        (bytes("float [0.001]"), DenseRowsI8Float),
+        (floats, DenseRowsF32),
+    ];
+    for (graph, kernel) in models {
+        for input in [Input::Whole, Input::Rows] {
+            let name = Some("Model".into());
+            let options = Options { name, input, optimize: Optimize::Memory, ..Options::default() };
+            let compiled = compile_graph(graph.clone(), &options).unwrap();
+            let called =
+                compiled.program.calls.iter().filter_map(Call::kernel).any(|called| called == kernel);
+            assert!(called, "{kernel}: {:#?}", compiled.program.calls);
+            let cases: Vec<Vec<Data>> = (0..4).map(|case| inputs(&graph, case)).collect();
+            let expected = interpret(&graph, &cases).unwrap();
+            let got = Place::Host.run(&graph, &compiled, &cases).unwrap();
+            for (got, expected) in got.iter().zip(&expected) {
+                let difference = compare(graph.ty(graph.outputs[0]).dtype, &got[0], &expected[0]);
+                assert!(difference.passes(), "{kernel}, {input:?}: {difference:?}");
+            }
+        }
+    }
+}
+
+/// Packed weights have no such kernels: their layers take whole images, and keep their bytes.
+#[test]
+fn packed_weights_take_whole_images() {
+    let nibbles = (0..7 * 240).map(|i| (i * 5 % 15 - 7).to_string()).collect::<Vec<_>>().join(", ");
+    let graph = graph(&[
+        "input %x: i8[1,12,4,5] q(0.5 : -3)",
+        &format!("const %d: i8[7,12,4,5] q(0.5 : 0) = [{nibbles}]"),
+        "%a: i8[1,12,4,5] q(0.5 : -3) = max_pool2d(%x) {window = [3, 3] pad [1, 1, 1, 1], clamp = -128..=127}",
+        "%y: i8[1,1,1,7] q(0.5 : -3) = conv2d(%a, %d) {window = [12, 4], groups = 1, rescale = [1073741824 * 2^-9], clamp = -128..=127}",
+        "return %y",
+    ]);
+    let bytes = |weights: Option<Weights>| {
+        let options = Options {
+            name: Some("Model".into()),
+            optimize: Optimize::Memory,
+            input: Input::Rows,
+            weights,
+            ..Options::default()
+        };
+        let compiled = compile_graph(graph.clone(), &options).unwrap();
+        let rows = compiled.program.calls.iter().any(|call| call.kernel() == Some(KernelId::DenseRowsI8));
+        (rows, compiled.program.constant_bytes())
+    };
+    let (whole, packed) = (bytes(None), bytes(Some(Weights::Packed)));
+    assert!(whole.0 && !packed.0 && packed.1 < whole.1, "{whole:?}, {packed:?}");
 }

@@ -230,3 +230,27 @@ impl<'g> Memory<'g> {
             && self.last[id.0 as usize] < nodes.end
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_lie_over_inputs_that_are_there() {
+        let text = "graph \"g\" {
+            input %x: f32[1,12,4,2]
+            %a: f32[1,12,4,2] = max_pool2d(%x) {window = [3, 3] pad [1, 1, 1, 1], clamp = -inf..=inf}
+            return %a
+        }";
+        let graph = Graph::parse(text).unwrap();
+        let flow = Flow::of(&graph);
+        let needed = |feed: Feed| {
+            let draft = Draft::new(&graph, &flow, 0..1, feed).unwrap();
+            (Memory::of(&graph, &flow, feed).pipeline(&draft), draft.bytes(&graph))
+        };
+        // The input has 384 bytes, as the result has. A row of 32 bytes of it is read after the same row of the result is written.
+        assert_eq!(needed(Feed::Whole), (384 + 32, 0));
+        // Of an input by rows, three are there, beside the result.
+        assert_eq!(needed(Feed::Rows), (3 * 32 + 384, 3 * 32));
+    }
+}
