@@ -59,6 +59,8 @@ counts! {
     Padding,
     /// Pixels whose taps are looked for one by one.
     Border,
+    /// Rows of a ring that are found by a division, on processors that have none: the runtime asks `__aeabi_uidivmod`, or what takes its place.
+    Far,
 }
 
 const COUNTS: usize = Count::ALL.len();

@@ -233,6 +233,10 @@ impl kernel::Kernel for Kernel {
         }
     }
 
+    fn work_over(&self, options: &Options, gap: usize) -> Option<Work> {
+        self.over(options, gap)
+    }
+
     fn as_any(&self) -> &dyn Any {
         self
     }
