@@ -59,7 +59,7 @@ counts! {
     Padding,
     /// Pixels whose taps are looked for one by one.
     Border,
-    /// Rows of a ring that are found by a division, on processors that have none: the runtime asks `__aeabi_uidivmod`, or what takes its place.
+    /// Rows of a ring that are found by a call and a division.
     Far,
 }
 

@@ -331,13 +331,13 @@ macro_rules! kernel_table {
             Conv2dI8Mve = conv2d_i8_mve(I8, I8) -> I8 {
                 arithmetic: Fitted, filters_at_once: 4,
                 cycles: &[
-                    (M55, cycles(161, 7058, 530).each(&[(Pixel, 6204), (Tile, 156383), (Left, 9374), (LeftProduct, 177), (Window, 200731), (Piece, 156738), (One, 661), (Padding, 64770), (Three, 1050), (Run, 3950), (Corrected, 1002), (Word, 714), (Line, 45807), (Turn, 5956), (Other, 119134)])),
+                    (M55, cycles(161, 7058, 530).each(&[(Pixel, 6204), (Tile, 156383), (Left, 9374), (LeftProduct, 177), (Window, 200731), (Piece, 156738), (One, 661), (Padding, 64770), (Three, 1050), (Run, 3950), (Corrected, 1002), (Word, 714), (Line, 45807), (Turn, 5956), (Other, 119134), (Far, 50000)])),
                 ]
             };
             Conv2dI8MveSmall = conv2d_i8_mve_small(I8, I8) -> I8 {
                 arithmetic: Fitted, filters_at_once: 4,
                 cycles: &[
-                    (M55, cycles(184, 8643, 465).each(&[(Pixel, 8614), (Tile, 201808), (Left, 10447), (LeftProduct, 187), (Window, 356056), (Piece, 150189), (One, 465), (Padding, 81656), (Three, 518), (Run, 3983), (Corrected, 1011), (Word, 590), (Other, 154792)])),
+                    (M55, cycles(184, 8643, 465).each(&[(Pixel, 8614), (Tile, 201808), (Left, 10447), (LeftProduct, 187), (Window, 356056), (Piece, 150189), (One, 465), (Padding, 81656), (Three, 518), (Run, 3983), (Corrected, 1011), (Word, 590), (Other, 154792), (Far, 50000)])),
                 ]
             };
             Conv2dI8MvePoints = conv2d_i8_mve_points(I8, I8) -> I8 {

@@ -44,7 +44,7 @@ pub(super) trait Kernel: Debug {
         None
     }
 
-    /// How many times it finds a row by a division, where first operand and result are in these rings, and that takes longer than it is worth to leave it out of what a row takes anyway.
+    /// How many times it finds a row by a division, where first operand and result are in these rings; 0 where that is too little to count.
     fn divisions(&self, _operand: Option<Ring>, _result: Option<Ring>) -> usize {
         0
     }

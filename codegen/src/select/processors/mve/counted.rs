@@ -3,7 +3,8 @@
 use super::depthwise::Way;
 use super::pack::LANES;
 use super::*;
-use crate::select::counted::{calls, windows};
+use crate::select::counted::{calls, rows_inside, windows};
+use crate::select::predict::Ring;
 use kiln_kernel_table::{Count, Work};
 
 /// Pixels and filters of a tile.
@@ -38,6 +39,13 @@ impl Kernel {
                 kernel::work(graph, node, 0)
             }
         }
+    }
+
+    /// How many times it finds a row by a division: each row of each window.
+    pub(super) fn far_rows(&self, operand: Option<Ring>) -> usize {
+        let (Kernel::Tiled(shape, Some(pixels), _), Some(ring)) = (self, operand) else { return 0 };
+        let rows: usize = (0..shape.out_h).map(|row| rows_inside(shape, row, 0)).sum();
+        ring.behind(2, rows * shape.out_w.div_ceil((*pixels).max(1)))
     }
 
     /// What it does in a step that computes all rows at once, over its operand: see [`kernel::Kernel::work_over`].
