@@ -185,8 +185,8 @@ fn again(path: &Path) -> String {
         ram(&compile(&bytes, &name, &options).unwrap_or_else(|error| panic!("{name}: {error}")))
     });
     assert!(
-        needs[1] < needs[0] && needs[2] < needs[0],
-        "{name}: nothing is saved by computing rows again: {needs:?}"
+        needs[1] < needs[0] && needs[2] <= needs[1],
+        "{name}: nothing is saved by computing rows again, or less with more of them: {needs:?}"
     );
     format!("| {name} | {} |", needs.map(grouped).join(" | "))
 }

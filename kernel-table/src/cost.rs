@@ -59,6 +59,8 @@ counts! {
     Padding,
     /// Pixels whose taps are looked for one by one.
     Border,
+    /// Rows of a ring that are found by a call and a division.
+    Far,
 }
 
 const COUNTS: usize = Count::ALL.len();

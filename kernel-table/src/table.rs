@@ -250,22 +250,22 @@ macro_rules! kernel_table {
             Conv2dI8V6mPairs = conv2d_i8_v6m_pairs(I8, I8) -> I8 {
                 arithmetic: Halves, on_crew: Conv2dI8V6mPairsCrew,
                 cycles: &[
-                    (M0, cycles(3264, 30561, 1763).each(&[(Tile, 559909), (Left, 24792), (LeftProduct, 3283), (Window, 126809), (Piece, 216503), (Run, 576891), (Word, 6516), (Padding, 24250), (Corrected, 7047), (Moved, 16023)])),
+                    (M0, cycles(3264, 30561, 1763).each(&[(Tile, 559909), (Left, 24792), (LeftProduct, 3283), (Window, 126809), (Piece, 216503), (Run, 576891), (Word, 6516), (Padding, 24250), (Corrected, 7047), (Moved, 16023), (Far, 130000)])),
                     (M4, cycles(3780, 77700, 2500).each(&[(LeftProduct, 3780), (Left, 77700)])),
                 ],
                 small: &[
-                    (M0, cycles(3271, 30197, 1827).each(&[(Tile, 571688), (Left, 29579), (LeftProduct, 3272), (Window, 429477), (Piece, 285341), (Run, 421415), (Word, 6977), (Other, 344), (Padding, 30568), (Corrected, 7617), (Moved, 14790)])),
+                    (M0, cycles(3271, 30197, 1827).each(&[(Tile, 571688), (Left, 29579), (LeftProduct, 3272), (Window, 429477), (Piece, 285341), (Run, 421415), (Word, 6977), (Other, 344), (Padding, 30568), (Corrected, 7617), (Moved, 14790), (Far, 130000)])),
                 ]
             };
             Conv2dI8V6mPairsCrew = conv2d_i8_v6m_pairs_crew(I8, I8) -> I8 { arithmetic: Halves };
             Conv2dI8V6mSingles = conv2d_i8_v6m_singles(I8, I8) -> I8 {
                 arithmetic: Halves, on_crew: Conv2dI8V6mSinglesCrew,
                 cycles: &[
-                    (M0, cycles(4046, 105640, 803).each(&[(Tile, 448222), (Word, 8317), (Piece, 216503), (Run, 576891), (Padding, 24250)])),
+                    (M0, cycles(4046, 105640, 803).each(&[(Tile, 448222), (Word, 8317), (Piece, 216503), (Run, 576891), (Padding, 24250), (Far, 130000)])),
                     (M4, cycles(4000, 150000, 7000)),
                 ],
                 small: &[
-                    (M0, cycles(4037, 142207, 1585).each(&[(Tile, 345503), (Word, 10450), (Moved, 3131), (Piece, 285341), (Run, 421415), (Padding, 30568)])),
+                    (M0, cycles(4037, 142207, 1585).each(&[(Tile, 345503), (Word, 10450), (Moved, 3131), (Piece, 285341), (Run, 421415), (Padding, 30568), (Far, 130000)])),
                 ]
             };
             Conv2dI8V6mSinglesCrew = conv2d_i8_v6m_singles_crew(I8, I8) -> I8 { arithmetic: Halves };
@@ -331,13 +331,13 @@ macro_rules! kernel_table {
             Conv2dI8Mve = conv2d_i8_mve(I8, I8) -> I8 {
                 arithmetic: Fitted, filters_at_once: 4,
                 cycles: &[
-                    (M55, cycles(161, 7058, 530).each(&[(Pixel, 6204), (Tile, 156383), (Left, 9374), (LeftProduct, 177), (Window, 200731), (Piece, 156738), (One, 661), (Padding, 64770), (Three, 1050), (Run, 3950), (Corrected, 1002), (Word, 714), (Line, 45807), (Turn, 5956), (Other, 119134)])),
+                    (M55, cycles(161, 7058, 530).each(&[(Pixel, 6204), (Tile, 156383), (Left, 9374), (LeftProduct, 177), (Window, 200731), (Piece, 156738), (One, 661), (Padding, 64770), (Three, 1050), (Run, 3950), (Corrected, 1002), (Word, 714), (Line, 45807), (Turn, 5956), (Other, 119134), (Far, 50000)])),
                 ]
             };
             Conv2dI8MveSmall = conv2d_i8_mve_small(I8, I8) -> I8 {
                 arithmetic: Fitted, filters_at_once: 4,
                 cycles: &[
-                    (M55, cycles(184, 8643, 465).each(&[(Pixel, 8614), (Tile, 201808), (Left, 10447), (LeftProduct, 187), (Window, 356056), (Piece, 150189), (One, 465), (Padding, 81656), (Three, 518), (Run, 3983), (Corrected, 1011), (Word, 590), (Other, 154792)])),
+                    (M55, cycles(184, 8643, 465).each(&[(Pixel, 8614), (Tile, 201808), (Left, 10447), (LeftProduct, 187), (Window, 356056), (Piece, 150189), (One, 465), (Padding, 81656), (Three, 518), (Run, 3983), (Corrected, 1011), (Word, 590), (Other, 154792), (Far, 50000)])),
                 ]
             };
             Conv2dI8MvePoints = conv2d_i8_mve_points(I8, I8) -> I8 {
@@ -444,7 +444,7 @@ macro_rules! kernel_table {
             Depthwise2dI8V6m = depthwise2d_i8_v6m(I8, I8) -> I8 {
                 arithmetic: Halves, on_crew: Depthwise2dI8V6mCrew,
                 cycles: &[
-                    (M0, cycles(8983, 32590, 597).each(&[(Pixel, 486757), (Piece, 165465), (Moved, 37228), (Border, 447495), (Corrected, 13239)])),
+                    (M0, cycles(8983, 32590, 597).each(&[(Pixel, 486757), (Piece, 165465), (Moved, 37228), (Border, 447495), (Corrected, 13239), (Far, 130000)])),
                     (M4, cycles(5340, 83800, 8200)),
                 ]
             };

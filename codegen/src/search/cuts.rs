@@ -5,7 +5,7 @@
 //! so that the best divisions of the first nodes are parts of the best divisions of all: a dynamic program over the number of nodes,
 //! that keeps for each the divisions of which none needs both less memory and fewer calls than another.
 
-use super::repeat;
+use super::repeat::{self, Repeated};
 use crate::ir::{Graph, ValueId};
 use crate::schedule::geometry::in_order;
 use crate::schedule::pipeline::{self, Draft, MOST_NODES, MOST_REPEATING};
@@ -28,30 +28,34 @@ struct Division {
     before: usize,
 }
 
-/// That rows may be computed again.
-#[derive(Clone, Copy)]
-pub(super) struct Repeating<'a> {
-    /// Multiply-accumulates that may be spent on it: several limits, of which each has its own pipelines.
-    pub(super) extra: &'a [u64],
-    /// What needs more memory is of no use.
-    pub(super) most: usize,
+/// The pipelines of at most `most` divisions worth planning, those that need least memory first.
+pub(super) fn cuts(graph: &Graph, flow: &Flow, feed: Feed, most: usize) -> Vec<Vec<Draft>> {
+    let memory = Memory::of(graph, flow, feed);
+    divisions(graph, flow, feed, &memory, None, most).into_iter().map(|(_, drafts)| drafts).collect()
 }
 
-/// The pipelines of at most `most` divisions worth planning, those that need least memory first. Where rows may be computed again, a division has as many as there are limits,
-/// in their order.
-pub(super) fn cuts(
+/// As [`cuts`], with rows that are computed again: each division with all of them that may be, and with fewer. What holds more than `limit` bytes is of no use.
+pub(super) fn repeating(graph: &Graph, flow: &Flow, feed: Feed, limit: usize, most: usize) -> Vec<Repeated> {
+    let memory = Memory::of(graph, flow, feed);
+    let found = divisions(graph, flow, feed, &memory, Some(limit), most).into_iter();
+    let levels = |(peak, drafts): (usize, Vec<Draft>)| {
+        repeat::levels(graph, flow, &memory, &repeat::full(graph, flow, &drafts), peak)
+    };
+    found.flat_map(levels).collect()
+}
+
+/// The best divisions: the bytes of the largest run of each, and its pipelines. With a limit of memory, all rows are computed again that may be, but the pipelines that are given compute none
+/// again.
+fn divisions(
     graph: &Graph,
     flow: &Flow,
     feed: Feed,
-    repeating: Option<Repeating<'_>>,
+    memory: &Memory<'_>,
+    limit: Option<usize>,
     most: usize,
-) -> Vec<Vec<Draft>> {
-    let (longest, limit) = match repeating {
-        Some(repeating) => (MOST_REPEATING, repeating.most),
-        None => (MOST_NODES, usize::MAX),
-    };
+) -> Vec<(usize, Vec<Draft>)> {
+    let longest = if limit.is_some() { MOST_REPEATING } else { MOST_NODES };
     let count = graph.order.len();
-    let memory = Memory::of(graph, flow, feed);
     let mut best: Vec<Vec<Division>> = vec![Vec::new(); count + 1];
     best[0].push(Division { peak: 0, calls: 0, run: 0, before: 0 });
     // A fed pipeline comes first, and reads all of the input.
@@ -73,12 +77,12 @@ pub(super) fn cuts(
         let shortest = if feed == Feed::Whole { start + 2 } else { fed };
         for end in shortest..=count.min(start + longest) {
             let Ok(draft) = Draft::sketch(graph, flow, start..end, feed, &BTreeSet::new()) else { break };
-            let draft = match repeating {
+            let draft = match limit {
                 Some(_) => repeat::sketch(graph, flow, draft),
                 None => draft,
             };
             // A longer one holds more.
-            if draft.bytes(graph) > limit {
+            if limit.is_some_and(|limit| draft.bytes(graph) > limit) {
                 break;
             }
             let (peak, calls) = (memory.pipeline(&draft), draft.calls());
@@ -97,15 +101,7 @@ pub(super) fn cuts(
             (end, at) = (run, before);
         }
         drafts.reverse();
-        let Some(Repeating { extra, .. }) = repeating else {
-            found.push(drafts);
-            continue;
-        };
-        let full = repeat::full(graph, flow, &drafts);
-        let within = |&extra: &u64| {
-            repeat::within(graph, flow, &memory, &drafts, &full, best[count][last].peak, extra)
-        };
-        found.extend(extra.iter().map(within));
+        found.push((best[count][last].peak, drafts));
     }
     found
 }

@@ -12,13 +12,12 @@ mod room;
 mod tests;
 pub mod written;
 
-use crate::ir::{macs, Graph};
-use crate::plan::{plan, quick_bytes, with_fast, Plan};
+use crate::ir::Graph;
+use crate::plan::{plan, with_fast, Plan};
 use crate::schedule::pipeline::{self, Draft, Refused};
 use crate::schedule::{with_pipelines, Feed, Flow, Schedule, Sharing};
 use crate::select::{packs_any, Kernels};
 use crate::{Input, Optimize, Options};
-use cuts::Repeating;
 use kiln_ir::error::{Error, Problem};
 use std::ops::Range;
 use written::Written;
@@ -27,9 +26,6 @@ pub use cost::Prediction;
 
 /// Most divisions that are scheduled and planned.
 const MOST_PLANNED: usize = 12;
-
-/// Most divisions in which rows are computed again that are scheduled.
-const MOST_TRIED: usize = 4;
 
 /// How the reason begins why a model cannot take its input row by row.
 pub const REFUSED: &str = "the model cannot take its input so: ";
@@ -82,7 +78,7 @@ impl Alternative {
     }
 }
 
-/// Finds the schedule that the options ask for.
+/// Finds the schedule that the options ask for, without rows that are computed again.
 ///
 /// With a budget of RAM, the schedule with the fewest predicted cycles that fits, and the smallest if none does. With one of cycles, the smallest that
 /// fits, and the fastest if none does.
@@ -90,8 +86,23 @@ impl Alternative {
 /// # Errors
 /// [`Error::Options`] if the model cannot take its input as asked, [`Error::Unsupported`] if no arena is large enough.
 pub fn search(graph: &Graph, options: &Options) -> Result<Found, Error> {
+    // Shared rings are not always better: smaller ones may lie over more of what others need.
     let flows = [flow_of(graph, options), flow_of(graph, options).without_sharing()];
-    search_most(graph, options, &flows, MOST_PLANNED, usize::MAX)
+    let mut tried = Tried::new(graph, options);
+    for flow in &flows {
+        tried.add(fed(graph, flow, options.input)?.as_slice())?;
+    }
+    let fits = |found: &Candidate| found.about.fits(options);
+    let enough =
+        options.optimize != Optimize::Memory && options.cycles.is_none() && tried.list.iter().all(fits);
+    if !enough && options.input != Input::Sliding {
+        for flow in &flows {
+            for drafts in cuts::cuts(graph, flow, feed(options), MOST_PLANNED) {
+                tried.add(&drafts)?;
+            }
+        }
+    }
+    tried.finish()
 }
 
 /// The uses of a graph's values. Kernels that unpack weights take whole images.
@@ -104,68 +115,13 @@ fn flow_of(graph: &Graph, options: &Options) -> Flow {
     }
 }
 
-/// As [`search`], with so many divisions without rows that are computed again; with such rows, what needs more than `most` bytes is of no use. Shared rings are not
-/// always better: smaller ones may lie over more of what others need.
-fn search_most(
-    graph: &Graph,
-    options: &Options,
-    flows: &[Flow],
-    most_plain: usize,
-    most: usize,
-) -> Result<Found, Error> {
-    let mut tried = Tried::new(graph, options);
-    for flow in flows {
-        tried.add(fed(graph, flow, options.input)?.as_slice())?;
+/// How the rows of the input come into the first pipeline.
+fn feed(options: &Options) -> Feed {
+    match options.input {
+        Input::Whole => Feed::Whole,
+        Input::Rows => Feed::Rows,
+        Input::Sliding => Feed::Sliding,
     }
-    let fits = |found: &Candidate| found.about.fits(options);
-    let enough =
-        options.optimize != Optimize::Memory && options.cycles.is_none() && tried.list.iter().all(fits);
-    if !enough && options.input != Input::Sliding {
-        let feed = if options.input == Input::Rows { Feed::Rows } else { Feed::Whole };
-        for flow in flows.iter().filter(|_| most_plain > 0) {
-            for drafts in cuts::cuts(graph, flow, feed, None, most_plain) {
-                tried.add(&drafts)?;
-            }
-        }
-        if let Some(extra) = extra(graph, options) {
-            let most = tried.list.iter().map(|c| c.about.bytes()).min().unwrap_or(usize::MAX).min(most);
-            let repeating = Some(Repeating { extra: &[extra], most });
-            for flow in flows {
-                for drafts in cuts::cuts(graph, flow, feed, repeating, MOST_TRIED) {
-                    tried.add(&drafts)?;
-                }
-            }
-        }
-    }
-    tried.finish()
-}
-
-/// Multiply-accumulates that may be spent on computing rows again.
-fn extra(graph: &Graph, options: &Options) -> Option<u64> {
-    options.extra_macs(graph.nodes().map(|(_, node)| macs(graph, node)).sum())
-}
-
-/// About how many bytes of RAM a graph needs in which rows may be computed again, for each limit of multiply-accumulates, if that is less than `most`: what [`search`] finds is
-/// mostly less.
-fn least(
-    graph: &Graph,
-    options: &Options,
-    flow: &Flow,
-    extra: &[u64],
-    most: usize,
-) -> Result<Vec<Option<usize>>, Error> {
-    let feed = if options.input == Input::Rows { Feed::Rows } else { Feed::Whole };
-    let mut tried = Tried::new(graph, options);
-    let mut least = vec![None; extra.len()];
-    let found = cuts::cuts(graph, flow, feed, Some(Repeating { extra, most }), MOST_TRIED);
-    for division in found.chunks_exact(extra.len().max(1)) {
-        for (drafts, least) in division.iter().zip(&mut least) {
-            let schedule = tried.schedule(drafts);
-            let bytes = quick_bytes(graph, &schedule)?;
-            *least = (*least).min(Some(bytes)).or(Some(bytes));
-        }
-    }
-    Ok(least)
 }
 
 /// The schedule that was written for the graph, whose nodes are in its order.

@@ -43,43 +43,61 @@ pub(super) fn full(graph: &Graph, flow: &Flow, drafts: &[Draft]) -> Vec<Draft> {
     drafts.iter().map(|draft| full(draft).unwrap_or_else(|| draft.clone())).collect()
 }
 
-/// The pipelines of a division that needs `peak` bytes if all rows are computed again that may be, with as few of them as it takes to need no more; and, where that
-/// takes more than `extra` multiply-accumulates, with the least more memory that does not. `drafts` compute nothing again, and `full` all that may be.
-pub(super) fn within(
+/// The pipelines of a division in which rows are computed again.
+pub(super) struct Repeated {
+    /// All of its pipelines.
+    pub(super) drafts: Vec<Draft>,
+    /// Multiply-accumulates of rows that were computed before.
+    pub(super) extra: u64,
+}
+
+/// The pipelines of a division that needs `peak` bytes if all rows are computed again that may be, with as few of them as it takes to need no more; then with ever more memory, so that fewer
+/// are. `full` computes all of them again. What depends on no limit gives no more memory where a limit is larger.
+pub(super) fn levels(
     graph: &Graph,
     flow: &Flow,
     memory: &Memory<'_>,
-    drafts: &[Draft],
     full: &[Draft],
     peak: usize,
-    extra: u64,
-) -> Vec<Draft> {
-    for level in 0..LEVELS {
+) -> Vec<Repeated> {
+    let (mut levels, mut level) = (Vec::<Repeated>::new(), 0);
+    while level < LEVELS {
         let most = peak + peak * level / LEVELS;
-        let trial: Vec<Draft> = full.iter().map(|draft| least(graph, flow, memory, draft, most)).collect();
-        let taken: u64 =
-            trial.iter().flat_map(|draft| draft.repeated().map(|at| draft.extra(graph, at))).sum();
-        if taken <= extra {
-            return trial;
+        let (mut drafts, mut next) = (Vec::new(), usize::MAX);
+        for draft in full {
+            let (draft, more) = least(graph, flow, memory, draft, most);
+            drafts.push(draft);
+            next = next.min(more);
         }
+        let extra = drafts.iter().flat_map(|draft| draft.repeated().map(|at| draft.extra(graph, at))).sum();
+        if drafts.iter().all(|draft| draft.repeated().next().is_none()) {
+            break;
+        }
+        if levels.last().is_none_or(|last| last.drafts != drafts) {
+            levels.push(Repeated { drafts, extra });
+        }
+        // With less memory, nothing else is found.
+        let enough = (next.saturating_sub(peak)).saturating_mul(LEVELS).div_ceil(peak.max(1));
+        level = enough.max(level + 1);
     }
-    drafts.to_vec()
+    levels
 }
 
-/// The pipeline with as few rows computed again as it takes to need at most so many bytes; those that cost most go first.
-fn least(graph: &Graph, flow: &Flow, memory: &Memory<'_>, draft: &Draft, most: usize) -> Draft {
-    let mut best = draft.clone();
+/// The pipeline with as few rows computed again as it takes to need at most so many bytes; those that cost most go first. And how many bytes it takes to find another one.
+fn least(graph: &Graph, flow: &Flow, memory: &Memory<'_>, draft: &Draft, most: usize) -> (Draft, usize) {
+    let (mut best, mut next) = (draft.clone(), usize::MAX);
     let mut by_cost: Vec<usize> = draft.repeated().collect();
     by_cost.sort_by_key(|&at| (Reverse(draft.extra(graph, at)), at));
     for at in by_cost {
         let again: BTreeSet<usize> = best.repeated().filter(|&other| other != at).collect();
         if let Some(trial) = again_in(graph, flow, &best, &again) {
-            if memory.pipeline(&trial) <= most {
-                best = trial;
+            match memory.pipeline(&trial) {
+                bytes if bytes <= most => best = trial,
+                bytes => next = next.min(bytes),
             }
         }
     }
-    best
+    (best, next)
 }
 
 /// The same pipeline with other rows computed again.

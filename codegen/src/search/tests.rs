@@ -1,5 +1,6 @@
 //! Which of the schedules that were tried is kept, and what is refused.
 
+use super::groups::Groups;
 use super::*;
 use crate::ir::NodeId;
 use crate::schedule::random::{images, Random};
@@ -251,12 +252,11 @@ fn all_that_is_tried_is_sound() {
             }
             let options = Options::default();
             let mut tried = Tried::new(&graph, &options);
-            let repeating = Repeating { extra: &[seed % 5 * 100], most: usize::MAX };
-            for repeating in [None, Some(repeating)] {
-                for drafts in cuts::cuts(&graph, &flow, feed, repeating, MOST_PLANNED) {
-                    again += drafts.iter().flat_map(Draft::repeated).count();
-                    tried.add(&drafts).unwrap();
-                }
+            let plain = cuts::cuts(&graph, &flow, feed, MOST_PLANNED).into_iter();
+            let repeating = cuts::repeating(&graph, &flow, feed, usize::MAX, 4).into_iter();
+            for drafts in plain.chain(repeating.map(|repeated| repeated.drafts)) {
+                again += drafts.iter().flat_map(Draft::repeated).count();
+                tried.add(&drafts).unwrap();
             }
             for Candidate { schedule, plan, about: said } in &tried.list {
                 let what = format!("seed {seed}, {feed:?}: {said:?}\n{graph}");
@@ -276,6 +276,23 @@ fn all_that_is_tried_is_sound() {
     }
     assert!(count > 500 && smaller > 50, "{count} schedules, {smaller} graphs smaller than with speed");
     assert!(again > 5, "{again} times rows are computed again");
+}
+
+#[test]
+fn more_multiply_accumulates_never_lead_to_more_memory() {
+    let mut smaller = 0;
+    for seed in 0..60 {
+        let graph = images(&mut Random::new(seed + 7_000), seed % 2 == 0);
+        let needs = |recompute: u32| {
+            let options = Options { recompute: Some(recompute), ..options(Optimize::Memory, None) };
+            let mut graph = graph.clone();
+            groups::search_groups(&mut graph, &options, &mut Groups::new()).unwrap().plan.ram_bytes()
+        };
+        let needs = [1000, 1030, 1100, 1200, 1250, 1500, 2000, 9000].map(needs);
+        assert!(needs.is_sorted_by(|a, b| a >= b), "seed {seed}: {needs:?}\n{graph}");
+        smaller += usize::from(needs[7] < needs[0]);
+    }
+    assert!(smaller > 0, "nothing is smaller");
 }
 
 #[test]

@@ -8,6 +8,7 @@ pub use super::counted::work;
 use super::layer::{Fits, Gains, Layer, Proof};
 use super::packed::packing;
 use super::portable;
+use super::predict::Ring;
 use super::{banded, processors, spectrum, winograd, Packing, Selected, Selector};
 use crate::ir::{Graph, Layout, Node, NodeId};
 use crate::requant::Form;
@@ -36,6 +37,16 @@ pub(super) trait Kernel: Debug {
     /// The workspaces of so many threads that share a step, all together, in bytes; `None` where it has no parts.
     fn workspaces(&self, _choice: &Choice, _graph: &Graph, _node: &Node, _cores: usize) -> Option<usize> {
         None
+    }
+
+    /// What it does in a step that computes all rows at once, where the result lies over the first operand and begins `gap` bytes before it; `None` where that makes no difference.
+    fn work_over(&self, _options: &Options, _gap: usize) -> Option<Work> {
+        None
+    }
+
+    /// How many times it finds a row by a division, where first operand and result are in these rings; 0 where that is too little to count.
+    fn divisions(&self, _operand: Option<Ring>, _result: Option<Ring>) -> usize {
+        0
     }
 
     /// For its processor, which looks at all kernels that a graph has.

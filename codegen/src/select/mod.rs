@@ -12,6 +12,7 @@
 //! | `conv.rs`, `elementwise.rs`, `movement.rs`, … | calls of portable kernels, a file per family |
 //! | `rows.rs`, `fed.rs` | rows of a pipeline, and of a model that is fed row by row |
 //! | `camera.rs` | lines of a camera in front of a model |
+//! | `predict.rs` | predicted cycles of steps |
 //! | `tables.rs` | tables that kernels read |
 //! | `program.rs` | the result, as data |
 
@@ -35,6 +36,7 @@ mod movement;
 mod normalise;
 mod packed;
 mod portable;
+mod predict;
 mod processors;
 mod program;
 mod quantize;
@@ -58,7 +60,7 @@ use crate::plan::Plan;
 use crate::schedule::{self, Feed, Place, Role, Schedule, Step, StepKind};
 use crate::{Events, Float, Options};
 use kiln_ir::error::{Error, Problem};
-use kiln_kernel_table::{Isa, KernelId, Work};
+use kiln_kernel_table::{Count, Isa, KernelId, Work};
 use movement::{Moves, Source};
 use processors::dsp::special;
 use std::rc::Rc;
@@ -168,29 +170,6 @@ struct Selector<'a> {
 }
 
 impl<'a> Selector<'a> {
-    /// What a kernel does in all calls of a step.
-    fn work(&self, step: &Step, choice: &Choice) -> Work {
-        let work = choice.work;
-        match step.beat.again {
-            _ if !self.in_loop => work,
-            Some(again) => work.part(step.computed(), step.rows, again.times),
-            None => work.part(1, 1, step.rows.div_ceil(step.beat.band.max(1))),
-        }
-    }
-
-    /// Predicted cycles of a step, whose calls begin with that one: those of the kernel that is called, which may be another form of the one that was chosen.
-    fn predicted(&self, first: usize, choice: &Choice, work: &Work) -> Option<u64> {
-        let calls = self.program.calls.get(first..).unwrap_or(&[]);
-        let called = calls.first().and_then(Call::kernel);
-        let called = called.filter(|&kernel| calls.iter().all(|call| call.kernel() == Some(kernel)));
-        let core = self.options.target().core();
-        let cycles = called.and_then(|kernel| kernel::cycles(self.options, kernel, core, work));
-        match cycles.filter(|_| *work != Work::default()) {
-            Some(cycles) => Some(cycles),
-            None => Some(choice.cycles).filter(|&cycles| cycles < u64::MAX),
-        }
-    }
-
     fn step(&mut self, index: usize, step: &Step) -> Selected {
         self.begin(index, step);
         match step.kind {

@@ -13,6 +13,7 @@ use crate::requant::{AddAffine, Products};
 use crate::select::conv::Images;
 use crate::select::kernel::{self, Asked, Choice, Processor};
 use crate::select::means::{self, Means, Window};
+use crate::select::predict::Ring;
 use crate::select::quantize::{self, Inverse};
 use crate::select::shape::Shape as Sizes;
 use crate::select::*;
@@ -231,6 +232,14 @@ impl kernel::Kernel for Kernel {
                 selector.quantize_by(node, KernelId::QuantizeF32I8Mve, inverse, generics)
             }
         }
+    }
+
+    fn work_over(&self, options: &Options, gap: usize) -> Option<Work> {
+        self.over(options, gap)
+    }
+
+    fn divisions(&self, operand: Option<Ring>, _: Option<Ring>) -> usize {
+        self.far_rows(operand)
     }
 
     fn as_any(&self) -> &dyn Any {

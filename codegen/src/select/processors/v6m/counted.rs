@@ -4,6 +4,7 @@ use super::pack::{MOST_PART, PAIR_BLOCK, SINGLE_BLOCK};
 use super::{Pixels, Way};
 use crate::select::counted::{calls, rows_inside};
 use crate::select::kernel::{self, Asked};
+use crate::select::predict::Ring;
 use crate::select::shape::Shape;
 use kiln_kernel_table::{Count, Work};
 
@@ -32,6 +33,31 @@ impl Way {
             }
             Way::Depthwise(shape) => calls(depthwise(&shape), &shape, asked.whole),
         }
+    }
+
+    /// How many times it finds a row by a division. It asks for the lap of each pixel's first row, then for each row of the window, which is on the same lap or the next one, and for the
+    /// row of the result: in pairs for each pixel.
+    pub(super) fn divisions(self, operand: Option<Ring>, result: Option<Ring>) -> usize {
+        let (shape, blocks, results) = match self {
+            Way::Conv(shape, Pixels::Pairs) => {
+                let [_, parts] = taps(&shape);
+                let blocks = if parts > 1 { shape.out_c.div_ceil(PAIR_BLOCK) } else { 1 };
+                (shape, [1, blocks], shape.out_w)
+            }
+            Way::Conv(shape, Pixels::Singles) => {
+                let [_, parts] = taps(&shape);
+                let blocks = if parts > 1 { shape.out_c.div_ceil(SINGLE_BLOCK) } else { 1 };
+                (shape, [1, blocks], 1)
+            }
+            Way::Depthwise(shape) => (shape, [shape.in_c.div_ceil(CHANNELS); 2], 1),
+            Way::Dense(_) => return 0,
+        };
+        let rows: usize = (0..shape.out_h).map(|row| rows_inside(&shape, row, 0)).sum();
+        let operand = operand.map_or(0, |ring| {
+            ring.behind(1, shape.out_h * shape.out_w * blocks[0])
+                + ring.behind(2, if ring.turned { rows * shape.out_w * blocks[1] } else { 0 })
+        });
+        operand + result.map_or(0, |ring| ring.behind(2, shape.out_h * results))
     }
 }
 

@@ -10,6 +10,7 @@ use crate::ir::Layout;
 use crate::requant::{choose_halves, AddAffine, Halves, HalvesForm, Reference};
 use crate::select::kernel::{self, Asked, Choice, Processor};
 use crate::select::layer::Layer;
+use crate::select::predict::Ring;
 use crate::select::shape::Shape;
 use crate::select::*;
 use kiln_kernel_table::{Core, Count, Work};
@@ -178,6 +179,13 @@ impl kernel::Kernel for Kernel {
             _ => return None,
         };
         (image.images == 1).then(|| kernel::workspaces_of(choice, cores))
+    }
+
+    fn divisions(&self, operand: Option<Ring>, result: Option<Ring>) -> usize {
+        match self {
+            Kernel::Layer(way, _) => way.divisions(operand, result),
+            Kernel::Add(_) => 0,
+        }
     }
 
     fn as_any(&self) -> &dyn Any {
