@@ -10,6 +10,7 @@
 //! | this one | the calls of portable kernels, by op (`portable`), and what all calls have in common |
 //! | `layer.rs`, `shape.rs`, `packed.rs` | a layer in numbers, its sizes, weights that are packed in flash |
 //! | `conv.rs`, `elementwise.rs`, `movement.rs`, … | calls of portable kernels, a file per family |
+//! | `absorbed.rs` | calls of kernels that take rows into sums |
 //! | `rows.rs`, `fed.rs` | rows of a pipeline, and of a model that is fed row by row |
 //! | `camera.rs` | lines of a camera in front of a model |
 //! | `predict.rs` | predicted cycles of steps |

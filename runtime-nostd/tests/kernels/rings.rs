@@ -269,6 +269,9 @@ fn means_over_all_rows() {
     }
 }
 
+/// A matrix product that takes a band of rows into sums.
+type Multiply<'a> = dyn Fn(Rows<'_, i8>, &[Cell<i32>], &[Cell<i8>], Band) + 'a;
+
 #[test]
 fn products_of_all_rows() {
     let mut rng = Rng::new(25);
@@ -296,9 +299,7 @@ fn products_of_all_rows() {
         dense_f32(operand, &weights, &biases, -50.0, 60.0, result, one);
         for band in 1..=rows {
             let what = (rows, len, n, band);
-            let ints = |run: &dyn Fn(Rows<'_, i8>, &[Cell<i32>], &[Cell<i8>], Band)| {
-                absorbed(&ints, len, band, vec![-1; n], vec![99; n], run)
-            };
+            let ints = |run: &Multiply<'_>| absorbed(&ints, len, band, vec![-1; n], vec![99; n], run);
             let got = ints(&|x, sums, y, band| dense_rows_i8(rows, x, &w, &bias, &q, sums, y, band));
             assert_same(&got, &twice, what);
             let got = ints(&|x, sums, y, band| dense_rows_i8_once(rows, x, &w, &bias, &q, sums, y, band));
