@@ -18,6 +18,8 @@ pub struct Figures {
     pub state: u64,
     pub constants: u64,
     pub cycles: u64,
+    /// Of the schedule that is kept.
+    pub pipelines: usize,
     /// Milliseconds, board and MHz.
     pub on_boards: Vec<(f64, String, u64)>,
 }
@@ -42,6 +44,7 @@ pub fn figures(model: &[u8], name: &str, options: &[&str]) -> Figures {
         state: number(&plan["state_bytes"]),
         constants: number(&plan["constant_bytes"]),
         cycles: number(&kept["cycles"]),
+        pipelines: kept["pipelines"].as_array().unwrap().len(),
         on_boards: plan["on_boards"].as_array().unwrap().iter().map(on_board).collect(),
     }
 }
