@@ -732,7 +732,7 @@ macro_rules! kernel_table {
             };
             AvgPool2dI16 = avg_pool2d_i16(I16) -> I16;
             AvgPool2dI8 = avg_pool2d_i8(I8) -> I8 {
-                cycles: &[(M0, cycles(0, 281324, 445).each(&[(Run, 49979)])), (Hazard3, cycles(0, 26698, 235).each(&[(Run, 43687)]))],
+                cycles: &[(M0, cycles(0, 281324, 445).each(&[(Run, 49979)])), (Hazard3, cycles(0, 31530, 278).each(&[(Run, 51600)]))],
                 small: &[(M0, cycles(1043, 244945, 0).each(&[(Run, 72147)])), (Hazard3, cycles(1780, 35603, 495).each(&[(Run, 35151)]))]
             };
             AvgPool2dU8 = avg_pool2d_u8(U8) -> U8;
@@ -753,7 +753,7 @@ macro_rules! kernel_table {
             MaxPool2dI8 = max_pool2d_i8(I8) -> I8 {
                 cycles: &[
                     (M0, cycles(20215, 28468, 1075).each(&[(Run, 54526)])),
-                    (Hazard3, cycles(12676, 4615, 234).each(&[(Run, 19164)])),
+                    (Hazard3, cycles(12676, 4615, 234).each(&[(Run, 30385)])),
                 ],
                 small: &[
                     (M0, cycles(20228, 16807, 2039).each(&[(Run, 60077)])),
