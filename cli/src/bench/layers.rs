@@ -1,7 +1,6 @@
 //! Layer by layer.
 
 use kiln_boards::cycles::Count;
-use kiln_codegen::schedule::StepKind;
 use kiln_codegen::select::Call;
 use kiln_codegen::Compiled;
 use kiln_tools::number::grouped;
@@ -63,12 +62,8 @@ pub(super) fn measured(compiled: &Compiled, cycles: Vec<u64>) -> Vec<Layer> {
 /// Multiply-accumulates of a step for a whole input, 0 for what copies; `None` of a sliding model, a hop of which computes a part of them.
 pub(super) fn macs(compiled: &Compiled, step: usize) -> Option<u64> {
     let slides = compiled.program.fed.is_some_and(|fed| fed.slide.is_some());
-    (!slides).then(|| match compiled.schedule.steps[step].kind {
-        StepKind::Compute(id) | StepKind::Absorb { node: id, .. } => {
-            report::macs(&compiled.graph, compiled.graph.node(id))
-        }
-        StepKind::Copy { .. } => 0,
-    })
+    let node = compiled.schedule.steps[step].kind.node();
+    (!slides).then(|| node.map_or(0, |id| report::macs(&compiled.graph, compiled.graph.node(id))))
 }
 
 /// Names of the kernels that a step calls, each once.

@@ -153,6 +153,16 @@ pub enum StepKind {
     },
 }
 
+impl StepKind {
+    /// The node whose result it computes; `None` where it copies.
+    pub fn node(&self) -> Option<NodeId> {
+        match *self {
+            StepKind::Compute(node) | StepKind::Absorb { node, .. } => Some(node),
+            StepKind::Copy { .. } => None,
+        }
+    }
+}
+
 /// When a step runs, in ticks of its pipeline: at tick `first` for the first time, from then on every `every` ticks, each time for
 /// the next `band` rows (fewer where fewer are left), or for the rows of [`Again`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

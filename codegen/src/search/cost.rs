@@ -29,7 +29,7 @@ pub(super) fn predict(
         let node = match step.kind {
             StepKind::Compute(node) => node,
             StepKind::Absorb { node, .. } => {
-                let cycles = absorbed_cycles(graph, graph.node(node), options).map(|(_, cycles)| cycles);
+                let cycles = absorbed_cycles(graph, graph.node(node), options);
                 found.cycles = found.cycles.saturating_add(cycles.unwrap_or(0));
                 continue;
             }

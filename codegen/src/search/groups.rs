@@ -65,7 +65,7 @@ pub fn search_groups(graph: &mut Graph, options: &Options, groups: &mut Groups) 
     let undivided = graph.clone();
     let mut best: Option<Trial> = None;
     let mut bytes = found.plan.ram_bytes();
-    let mut search = Fewer { graph: &undivided, options, limit, left: MOST_TRIALS, others: Vec::new() };
+    let mut fewer = Fewer { graph: &undivided, options, limit, left: MOST_TRIALS, others: Vec::new() };
     let mut trials = trials(&undivided, options, limit, bytes)?;
     // What is done until so many multiply-accumulates are reached depends on no limit beyond them: a larger one never leads to more memory.
     while let Some(mut trial) = trials.pop() {
@@ -74,10 +74,12 @@ pub fn search_groups(graph: &mut Graph, options: &Options, groups: &mut Groups) 
         }
         let planned = trial.planned(&undivided, options)?;
         if planned < bytes {
-            search.reduce(&mut trial, planned)?;
-            bytes = trial.planned(&undivided, options)?.min(planned);
+            bytes = planned;
+            if fewer.reduce(&mut trial, planned)? {
+                bytes = trial.planned(&undivided, options)?.min(planned);
+            }
             best = Some(trial);
-            trials.append(&mut search.others);
+            trials.append(&mut fewer.others);
             trials.sort_by_key(|trial| Reverse((trial.extra, trial.needed)));
         }
         if options.ram.is_some_and(|ram| bytes <= ram) {
@@ -187,8 +189,9 @@ struct Fewer<'g> {
 }
 
 impl Fewer<'_> {
-    /// All convolutions of a trial that needs so many bytes, then halves of them, quarters and so on.
-    fn reduce(&mut self, trial: &mut Trial, bytes: usize) -> Result<(), Error> {
+    /// All convolutions of a trial that needs so many bytes, then halves of them, quarters and so on. Says whether the trial is another one now.
+    fn reduce(&mut self, trial: &mut Trial, bytes: usize) -> Result<bool, Error> {
+        let mut reduced = false;
         let mut parts: Vec<Vec<NodeId>> = vec![trial.groups.keys().copied().collect()];
         while let Some(ids) = parts.pop().filter(|ids| !ids.is_empty() && self.left > 0) {
             self.left -= 1;
@@ -200,7 +203,7 @@ impl Fewer<'_> {
                 found.into_iter().partition(|found| found.extra <= trial.extra);
             self.others.extend(more.into_iter().filter(|other| other.needed < bytes));
             match found.into_iter().min_by_key(|found| (found.extra, found.needed)) {
-                Some(found) => *trial = found,
+                Some(found) => (*trial, reduced) = (found, true),
                 None if ids.len() > 1 => {
                     let (first, second) = ids.split_at(ids.len() / 2);
                     parts.extend([first.to_vec(), second.to_vec()]);
@@ -208,6 +211,6 @@ impl Fewer<'_> {
                 None => {}
             }
         }
-        Ok(())
+        Ok(reduced)
     }
 }

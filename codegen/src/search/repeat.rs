@@ -52,7 +52,9 @@ pub(super) struct Repeated {
 }
 
 /// The pipelines of a division that needs `peak` bytes if all rows are computed again that may be, with as few of them as it takes to need no more; then with ever more memory, so that fewer
-/// are. `full` computes all of them again. What depends on no limit gives no more memory where a limit is larger.
+/// are. `full` computes all of them again.
+///
+/// No limit of multiply-accumulates takes part: those that exceed one are left out later.
 pub(super) fn levels(
     graph: &Graph,
     flow: &Flow,

@@ -1,12 +1,9 @@
 //! Poolings, means and matrix products over all rows of an image, which are taken as they come.
 
-use super::conv::{alternating, float_range, floating, int_range};
+use super::conv::{alternating, float_range, floating, int_range, LANES};
 use super::*;
 use crate::ir::Clamp;
 use kiln_kernel_table::Count;
-
-/// Filters that the kernels of matrix products compute together.
-const LANES: usize = 4;
 
 /// The kernel of a matrix product with an image, row by row.
 fn product(graph: &Graph, node: &Node) -> Option<KernelId> {
@@ -19,8 +16,13 @@ fn product(graph: &Graph, node: &Node) -> Option<KernelId> {
     })
 }
 
-/// What a step that absorbs rows does, counted, and its predicted cycles; `None` where nothing is known.
-pub(crate) fn predicted(graph: &Graph, node: &Node, options: &Options) -> Option<(Work, u64)> {
+/// Predicted cycles of a step that absorbs rows; `None` where nothing is known.
+pub(crate) fn absorbed_cycles(graph: &Graph, node: &Node, options: &Options) -> Option<u64> {
+    predicted(graph, node, options).map(|(_, cycles)| cycles)
+}
+
+/// What such a step does, counted, and its predicted cycles.
+fn predicted(graph: &Graph, node: &Node, options: &Options) -> Option<(Work, u64)> {
     let kernel = product(graph, node)?;
     let results = graph.ty(node.result).shape.numel();
     let pieces = schedule::rows(&graph.ty(*node.operands.first()?).shape) * results.div_ceil(LANES);
@@ -32,6 +34,11 @@ pub(crate) fn predicted(graph: &Graph, node: &Node, options: &Options) -> Option
 impl<'a> Selector<'a> {
     /// Rows of the operand are added to sums, of which the last one makes the result.
     pub(super) fn absorb(&mut self, node: &'a Node, sums: Place) -> Selected {
+        if let Some((work, cycles)) = predicted(self.graph, node, self.options) {
+            // No schedule names such a kernel: there is one.
+            let (name, cycles) = ("rows".into(), Some(cycles));
+            self.program.chosen.push(Chosen { step: self.step, name, cycles, work, form: None });
+        }
         let x = node.operands[0];
         let (tx, out) = (self.ty(x), self.ty(node.result));
         let rows = int(schedule::rows(&tx.shape));

@@ -512,10 +512,12 @@ pub(super) fn taps_first(weights: &Data, out_c: usize, element: usize) -> Data {
     Data::new(packed)
 }
 
+/// How many filters alternate.
+pub(super) const LANES: usize = 4;
+
 /// Filters `[o][…]` as the kernels read them: in each group four filters alternate element by element, as long as there are
 /// four; the others follow one by one.
 pub(super) fn alternating(weights: &Data, out_c: usize, groups: usize, element: usize) -> Data {
-    const LANES: usize = 4;
     let bytes = weights.bytes();
     let filter = bytes.len() / out_c.max(1);
     let group = filter * (out_c / groups.max(1));

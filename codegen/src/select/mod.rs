@@ -66,7 +66,7 @@ use movement::{Moves, Source};
 use processors::dsp::special;
 use std::rc::Rc;
 
-pub(crate) use absorbed::predicted as absorbed_cycles;
+pub(crate) use absorbed::absorbed_cycles;
 pub use camera::{camera, Camera, Elements};
 pub use element::Element;
 pub use fed::{Fed, Slide};
@@ -195,11 +195,6 @@ impl<'a> Selector<'a> {
                 let node = self.graph.node(node);
                 self.comment = describe(self.graph, node);
                 self.label = format!("{} {:?}", node.op.name(), self.graph.value(node.result).label());
-                if let Some((work, cycles)) = absorbed::predicted(self.graph, node, self.options) {
-                    let name = "rows".into();
-                    let (cycles, form) = (Some(cycles), None);
-                    self.program.chosen.push(Chosen { step: index, name, cycles, work, form });
-                }
                 self.absorb(node, sums)
             }
             StepKind::Copy { value, from, to } => {

@@ -212,8 +212,8 @@ impl<'a> Engine<'a> {
             Some(all) => {
                 let written = job.written(&all, None);
                 for read in &job.reads {
-                    let from = read.tape.whole().into_iter().collect();
-                    self.unless_clear(index, None, read, order, from, &written);
+                    let from: Vec<Span> = read.tape.whole().into_iter().collect();
+                    self.unless_clear(index, None, read, order, &from, &written);
                 }
             }
             None => self.fail(|e| {
@@ -240,10 +240,12 @@ impl<'a> Engine<'a> {
         let Kind::Map(order) = job.kind else { return };
         self.work(index);
         let written = |row: usize| job.written(&job.result.row(row), Some(row));
-        let written: Vec<Vec<Span>> = rows.clone().map(written).collect();
-        for (at, row) in rows.clone().enumerate() {
-            let (before, behind) = written.split_at(at);
-            let (before, behind) = (before.concat(), behind.concat());
+        let by_row: Vec<Vec<Span>> = rows.clone().map(written).collect();
+        let (written, mut done) = (by_row.concat(), 0);
+        for (row, own) in rows.clone().zip(&by_row) {
+            // What the rows before this one write, and what it and those behind it do.
+            let (before, behind) = written.split_at(done);
+            done += own.len();
             for read in &job.reads {
                 let from = match read.need {
                     Need::All => {
@@ -256,8 +258,8 @@ impl<'a> Engine<'a> {
                     }
                 };
                 // What goes element by element writes the rows before this one before it reads this one.
-                self.unless_clear(index, Some(row), read, Order::None, from.clone(), &before);
-                self.unless_clear(index, Some(row), read, order, from, &behind);
+                self.unless_clear(index, Some(row), read, Order::None, &from, before);
+                self.unless_clear(index, Some(row), read, order, &from, behind);
             }
         }
         rows.for_each(|row| self.write_row(&job.result, row));
@@ -285,7 +287,7 @@ impl<'a> Engine<'a> {
         }
         for read in &job.reads {
             let from = self.read_rows(index, row, &read.tape, row..row + 1);
-            self.unless_clear(index, Some(row), read, Order::None, from, &written);
+            self.unless_clear(index, Some(row), read, Order::None, &from, &written);
         }
         self.memories[sums.memory].write(sums.bytes.start, held(row + 1));
         if last {
@@ -299,7 +301,7 @@ impl<'a> Engine<'a> {
         row: Option<usize>,
         read: &Read,
         order: Order,
-        from: Vec<Span>,
+        from: &[Span],
         written: &[Span],
     ) {
         let clear = from.iter().all(|from| read.clear(order, from, written));

@@ -203,20 +203,15 @@ fn a_mean_over_all_rows_is_absorbed() {
     assert_eq!((ring(&graph, &draft, "a"), draft.bytes(&graph)), ((1, true), 32 + 8));
 }
 
-/// A matrix product that takes an image of 12 rows, and the draft of it and what is before it.
-fn product(result: &str, lines: &[&str]) -> Draft {
-    draft(&image_of_products(result, lines), Feed::Whole).unwrap()
-}
-
-/// The graph of them.
-fn image_of_products(result: &str, lines: &[&str]) -> Graph {
-    let mut all = vec![
+/// A pooling, and the convolution that reads it.
+fn pooled(convolution: &str) -> Graph {
+    let lines = [
         "const %all: f32[3,12,4,2] = splat 0.5",
         "const %part: f32[3,12,2,2] = splat 0.5",
         "%a \"a\": f32[1,12,4,2] = max_pool2d(%x) {WINDOW3}",
+        convolution,
     ];
-    all.extend(lines);
-    graph("[1,12,4,2]", &all, result)
+    graph("[1,12,4,2]", &lines, "%m")
 }
 
 const PRODUCT: &str =
@@ -224,16 +219,16 @@ const PRODUCT: &str =
 
 #[test]
 fn an_image_as_a_vector_is_absorbed() {
-    let found = product("%m", &[PRODUCT]);
+    let found = draft(&pooled(PRODUCT), Feed::Whole).unwrap();
     assert!(found.lanes[1].absorbs && found.lanes[1].rows == 12);
-    // A filter that is no wider than a part of the image has more than one result.
+    // Filters that are narrower than the image have several results in a row.
     let part = "%m \"m\": f32[1,1,3,3] = conv2d(%a, %part) {window = [12, 2], groups = 1, rescale = real, clamp = -inf..=inf}";
-    assert!(!product("%m", &[part]).lanes[1].absorbs);
+    assert!(!draft(&pooled(part), Feed::Whole).unwrap().lanes[1].absorbs);
 }
 
 #[test]
 fn kernels_that_take_whole_images_absorb_none() {
-    let graph = image_of_products("%m", &[PRODUCT]);
+    let graph = pooled(PRODUCT);
     let flow = Flow::of(&graph).with_whole_products();
     let draft = Draft::new(&graph, &flow, 0..2, Feed::Whole).unwrap();
     assert!(!draft.lanes[1].absorbs);

@@ -2,7 +2,6 @@
 
 use super::macs;
 use kiln_codegen::requant::Form;
-use kiln_codegen::schedule::StepKind;
 use kiln_codegen::select::{Arg, Call, Callee, ConstantId, Field, Generic, Operand, Program, Struct};
 use kiln_codegen::Compiled;
 use kiln_kernel_table::{Arithmetic, KernelId};
@@ -118,12 +117,7 @@ fn of_step(compiled: &Compiled, calls: &[Call]) -> Option<StepKernels> {
     constants.sort_by_key(|id| id.0);
     constants.dedup();
     let bytes = |id: &ConstantId| compiled.program.constants.get(id.0).map_or(0, |c| c.data.bytes().len());
-    let macs = match step.kind {
-        StepKind::Compute(id) | StepKind::Absorb { node: id, .. } => {
-            macs(&compiled.graph, compiled.graph.node(id))
-        }
-        StepKind::Copy { .. } => 0,
-    };
+    let macs = step.kind.node().map_or(0, |id| macs(&compiled.graph, compiled.graph.node(id)));
     let chosen = compiled.program.chosen(first.step);
     Some(StepKernels {
         step: first.step,
