@@ -724,16 +724,28 @@ macro_rules! kernel_table {
             AvgPool2dF32 = avg_pool2d_f32(F32) -> F32 {
                 in_vectors: AvgPool2dF32Simd,
                 cycles: &[
-                    (M4, cycles(7454, 38799, 0).each(&[(Piece, 11741682)])),
-                    (M0, cycles(110801, 23745, 0).each(&[(Piece, 26997904)])),
-                    (M55, cycles(6478, 13705, 0).each(&[(Piece, 10215032)])),
-                    (Hazard3, cycles(47546, 31669, 0).each(&[(Piece, 12808380)])),
+                    (M4, cycles(7567, 31399, 0).each(&[(Turn, 24977)])),
+                    (M0, cycles(174379, 187195, 0).each(&[(One, 10171), (Turn, 35602)])),
+                    (M55, cycles(4403, 34633, 0).each(&[(Turn, 20560)])),
+                    (Hazard3, cycles(90951, 75198, 0).each(&[(One, 10357)])),
+                ],
+                small: &[
+                    (M4, cycles(19430, 58495, 0).each(&[(One, 1565)])),
+                    (M0, cycles(183028, 219450, 0).each(&[(One, 17608)])),
+                    (M55, cycles(13440, 45954, 0).each(&[(One, 2236), (Turn, 549)])),
+                    (Hazard3, cycles(93441, 95016, 0).each(&[(One, 6074)])),
                 ]
             };
             AvgPool2dI16 = avg_pool2d_i16(I16) -> I16;
             AvgPool2dI8 = avg_pool2d_i8(I8) -> I8 {
-                cycles: &[(M0, cycles(0, 281324, 445).each(&[(Run, 49979)])), (Hazard3, cycles(0, 31530, 278).each(&[(Run, 51600)]))],
-                small: &[(M0, cycles(1043, 244945, 0).each(&[(Run, 72147)])), (Hazard3, cycles(1780, 35603, 495).each(&[(Run, 35151)]))]
+                cycles: &[
+                    (M0, cycles(10356, 34345, 0).each(&[(Turn, 99825)])),
+                    (Hazard3, cycles(7243, 33670, 0).each(&[(One, 10334)])),
+                ],
+                small: &[
+                    (M0, cycles(14726, 78795, 0).each(&[(One, 8202), (Turn, 63825)])),
+                    (Hazard3, cycles(14280, 50577, 0).each(&[(One, 1548)])),
+                ]
             };
             AvgPool2dU8 = avg_pool2d_u8(U8) -> U8;
             AvgPoolRowsF32 = avg_pool_rows_f32(F32) -> F32;
@@ -743,21 +755,27 @@ macro_rules! kernel_table {
             MaxPool2dF32 = max_pool2d_f32(F32) -> F32 {
                 in_vectors: MaxPool2dF32Simd,
                 cycles: &[
-                    (M4, cycles(14622, 0, 1133).each(&[(Piece, 165691), (Run, 53809)])),
-                    (M0, cycles(62486, 185732, 753).each(&[(Piece, 485565), (Run, 31841)])),
-                    (M55, cycles(11112, 0, 805).each(&[(Piece, 146002), (Run, 40352)])),
-                    (Hazard3, cycles(36408, 91703, 401).each(&[(Piece, 195217), (Run, 16675)])),
+                    (M4, cycles(10799, 16623, 0).each(&[(One, 39), (Turn, 23397)])),
+                    (M0, cycles(61732, 32259, 0).each(&[(One, 8765), (Turn, 13336)])),
+                    (M55, cycles(4159, 9850, 0).each(&[(One, 4635), (Turn, 21160)])),
+                    (Hazard3, cycles(35493, 17355, 0).each(&[(One, 7150)])),
+                ],
+                small: &[
+                    (M4, cycles(22409, 44988, 0).each(&[(One, 641), (Turn, 3155)])),
+                    (M0, cycles(68649, 69245, 0).each(&[(One, 12446)])),
+                    (M55, cycles(16776, 29231, 0).each(&[(One, 3243)])),
+                    (Hazard3, cycles(40854, 35636, 0).each(&[(One, 4258)])),
                 ]
             };
             MaxPool2dI16 = max_pool2d_i16(I16) -> I16;
             MaxPool2dI8 = max_pool2d_i8(I8) -> I8 {
                 cycles: &[
-                    (M0, cycles(20215, 28468, 1075).each(&[(Run, 54526)])),
-                    (Hazard3, cycles(12676, 4615, 234).each(&[(Run, 30385)])),
+                    (M0, cycles(12249, 27987, 0).each(&[(Turn, 61968)])),
+                    (Hazard3, cycles(7770, 23423, 0).each(&[(One, 6835)])),
                 ],
                 small: &[
-                    (M0, cycles(20228, 16807, 2039).each(&[(Run, 60077)])),
-                    (Hazard3, cycles(11269, 3478, 806).each(&[(Run, 23790)])),
+                    (M0, cycles(20239, 73992, 0).each(&[(One, 10001)])),
+                    (Hazard3, cycles(16047, 37385, 0)),
                 ]
             };
         }

@@ -38,7 +38,7 @@ pub fn work(graph: &Graph, node: &Node, products: usize) -> Work {
     work.with(Count::Tap, macs / filters).with(Count::Line, lines)
 }
 
-/// Windows whose channels are folded one by one.
+/// Windows whose channels are folded, each by itself or some at once.
 struct Pooled {
     /// Rows of the result, and pixels.
     rows: usize,
@@ -78,12 +78,15 @@ impl Pooled {
         Pooled { rows: pixels, pixels, taps, lines: pixels, runs: pixels, cut: false, channels }
     }
 
-    /// Channels by themselves, in eights and in sixteens.
+    /// Channels by themselves, in fours and one by one where no four are left, in eights, and in sixteens.
     fn count(&self, work: Work) -> Work {
         let Pooled { rows, pixels, taps, lines, runs, cut, channels } = *self;
         let [eights, sixteens] = [8, 16].map(|at_once| channels.div_ceil(at_once));
+        let alone = channels % 4;
         work.with(Count::Product, taps * channels)
             .with(Count::Run, lines * channels)
+            .with(Count::Turn, lines * (channels / 4 + alone))
+            .with(Count::One, taps * alone)
             .with(Count::Word, 8 * taps * eights)
             .with(Count::Line, runs * eights)
             .with(Count::Pixel, pixels * eights)

@@ -173,14 +173,14 @@ pub fn dequantize_i16_f32(scale: f32, zero_point: i32, x: &[Cell<i16>], y: &[Cel
 #[inline(never)]
 pub fn avg_pool2d_i16(p: &Pool, x: Rows<'_, i16>, lo: i32, hi: i32, y: Rows<'_, i16>, band: Band) {
     let add = |sum: i32, x: i16| sum.wrapping_add(x.into());
-    pool2d(p, x, y, band, 0, add, |sum, taps| mean_of(sum, taps).max(lo).min(hi) as i16);
+    pool2d(p, x, y, band, 0, add, |taps| move |sum| mean_of(sum, taps).max(lo).min(hi) as i16);
 }
 
 /// Largest element of each window, clamped to `lo..=hi`.
 #[inline(never)]
 pub fn max_pool2d_i16(p: &Pool, x: Rows<'_, i16>, lo: i32, hi: i32, y: Rows<'_, i16>, band: Band) {
     let larger = |max: i32, x: i16| max.max(x.into());
-    pool2d(p, x, y, band, i32::from(i16::MIN), larger, |max, _| max.max(lo).min(hi) as i16);
+    pool2d(p, x, y, band, i32::from(i16::MIN), larger, |_| |max: i32| max.max(lo).min(hi) as i16);
 }
 
 /// Mean over some axes: see [`mean_i8`](super::reduce::mean_i8).
