@@ -2,10 +2,14 @@
 
 use crate::{Case, Check, Mismatch, Rng, Scratch};
 use core::cell::Cell;
-use kiln::kernels::{conv2d_f32, conv2d_f32xi4, conv2d_f32xi8, dense_f32, Band, Conv, Rows, ScaledWeights};
+use kiln::kernels::{
+    conv2d_f32, conv2d_f32xi4, conv2d_f32xi8, dense_f32, depthwise2d_f32, Band, Conv, Rows, ScaledWeights,
+};
 
 pub(crate) const CHECKS: &[Check] = &[
     Check { name: "dense_f32, by definition", run: dense },
+    Check { name: "conv2d_f32, by definition", run: |rng, scratch| windows(rng, scratch, false) },
+    Check { name: "depthwise2d_f32, by definition", run: |rng, scratch| windows(rng, scratch, true) },
     Check { name: "conv2d_f32xi8", run: |rng, scratch| scaled(rng, scratch, false) },
     Check { name: "conv2d_f32xi4", run: |rng, scratch| scaled(rng, scratch, true) },
 ];
@@ -40,6 +44,61 @@ fn dense(rng: &mut Rng, mut scratch: Scratch<'_>) -> Result<(), Mismatch> {
         y.set(out[o].get().to_bits() as i32);
     }
     y.compare(Case::new().with("size", size).with("filters", filters))
+}
+
+/// Windows, with padding at each edge or none: products are rounded, and summed in the order of the taps.
+fn windows(rng: &mut Rng, mut scratch: Scratch<'_>, depthwise: bool) -> Result<(), Mismatch> {
+    const MOST: usize = 1000;
+    let (in_h, in_w, in_c) = (rng.size(1, 5), rng.size(1, 5), rng.size(1, if depthwise { 19 } else { 9 }));
+    let (k_h, k_w) = (rng.size(1, 3), rng.size(1, 3));
+    let (stride_h, stride_w) = (rng.size(1, 2), rng.size(1, 2));
+    let (dilation_h, dilation_w) = (rng.size(1, 2), rng.size(1, 2));
+    let (pad_top, pad_left) = (rng.size(0, k_h - 1), rng.size(0, k_w - 1));
+    let out = |len: usize, pad: usize, stride| (len + pad).div_ceil(stride);
+    let (out_h, out_w) = (out(in_h, pad_top, stride_h), out(in_w, pad_left, stride_w));
+    let out_c = if depthwise { in_c } else { rng.size(1, 11) };
+    let groups = if depthwise { in_c } else { 1 };
+    #[rustfmt::skip]
+    let p = Conv {
+        in_h, in_w, in_c, out_w, out_c, k_h, k_w, stride_h, stride_w, dilation_h, dilation_w, pad_top, pad_left, groups,
+    };
+    let mut number = || rng.int(-4000, 4000) as f32 / 37.0;
+    let x = [(); MOST].map(|()| Cell::new(number()));
+    let (w, bias) = ([(); MOST].map(|()| number()), [(); 19].map(|()| number()));
+    let (lo, hi) = if rng.one_in(2) { (-3e3, 9e3) } else { (f32::NEG_INFINITY, f32::INFINITY) };
+    let size = k_h * k_w * if depthwise { 1 } else { in_c };
+    let y = scratch.words.twins(out_h * out_w * out_c, 0, 0);
+    let results = [const { Cell::new(0.0) }; MOST];
+    let result = Rows::whole(&results[..out_h * out_w * out_c], out_w * out_c);
+    let image = Rows::whole(&x[..in_h * in_w * in_c], in_w * in_c);
+    let kernel = if depthwise { depthwise2d_f32 } else { conv2d_f32 };
+    let band = Band { first: 0, rows: out_h };
+    kernel(&p, image, &w[..size * out_c], &bias[..out_c], lo, hi, result, band);
+    for (at, (y, expected)) in y.got().iter().zip(y.expected()).enumerate() {
+        let (row, column, o) = (at / out_c / out_w, at / out_c % out_w, at % out_c);
+        // Filters alternate in fours; those that are left follow one by one. Those of single channels all alternate.
+        let four = o / 4 * 4;
+        let weight = |i: usize| match depthwise {
+            true => i * out_c + o,
+            false if four + 4 <= out_c => four * size + 4 * i + o % 4,
+            false => o * size + i,
+        };
+        let mut sum = 0.0;
+        for i in 0..size {
+            let (tap, c) = if depthwise { (i, o) } else { (i / in_c, i % in_c) };
+            let iy = (row * stride_h + tap / k_w * dilation_h).wrapping_sub(pad_top);
+            let ix = (column * stride_w + tap % k_w * dilation_w).wrapping_sub(pad_left);
+            if iy < in_h && ix < in_w {
+                sum += x[(iy * in_w + ix) * in_c + c].get() * w[weight(i)];
+            }
+        }
+        expected.set((sum + bias[o]).max(lo).min(hi).to_bits() as i32);
+        y.set(results[at].get().to_bits() as i32);
+    }
+    let case = Case::new().with("in_h", in_h).with("in_w", in_w).with("in_c", in_c).with("k_h", k_h);
+    let case = case.with("k_w", k_w).with("stride_h", stride_h).with("stride_w", stride_w);
+    let case = case.with("dilation_h", dilation_h).with("dilation_w", dilation_w);
+    y.compare(case.with("pad_top", pad_top).with("pad_left", pad_left).with("out_c", out_c))
 }
 
 /// Weights that are integers with scales, against the floats that they stand for.

@@ -219,7 +219,7 @@ macro_rules! kernel_table {
             Conv2dF32 = conv2d_f32(F32, F32) -> F32 {
                 packed: Conv2dF32xf16, in_bytes: Conv2dF32xi8, in_nibbles: Conv2dF32xi4,
                 cycles: &[
-                    (M4, cycles(6961, 45133, 0).each(&[(Tap, 11768), (Line, 248798)])),
+                    (M4, cycles(3858, 13532, 0).each(&[(Tap, 3265), (Line, 174297), (Left, 56887), (LeftProduct, 9593)])),
                     (M0, cycles(201199, 898200, 0).each(&[(Tap, 738710), (Line, 253595)])),
                     (M55, cycles(1326, 34884, 0).each(&[(Tap, 6970), (Line, 199755)])),
                     (Hazard3, cycles(88459, 384582, 0).each(&[(Tap, 252722), (Line, 62387)])),
@@ -414,7 +414,7 @@ macro_rules! kernel_table {
             Depthwise2dF32 = depthwise2d_f32(F32, F32) -> F32 {
                 packed: Depthwise2dF32xf16, in_bytes: Depthwise2dF32xi8, in_nibbles: Depthwise2dF32xi4,
                 cycles: &[
-                    (M4, cycles(16612, 0, 0).each(&[(Tap, 129940), (Line, 43511)])),
+                    (M4, cycles(2793, 29999, 0).each(&[(Tap, 29926), (LeftProduct, 34301)])),
                     (M0, cycles(253683, 0, 0).each(&[(Tap, 1053429)])),
                     (M55, cycles(4073, 0, 0).each(&[(Tap, 80374), (Line, 30078)])),
                     (Hazard3, cycles(0, 1043372, 0).each(&[(Tap, 426597)])),
@@ -544,7 +544,7 @@ macro_rules! kernel_table {
             DenseF32 = dense_f32(F32, F32) -> F32 {
                 packed: DenseF32xf16, in_bytes: DenseF32xi8, in_nibbles: DenseF32xi4,
                 cycles: &[
-                    (M4, cycles(7174, 38092, 0).each(&[(Line, 1614742)])),
+                    (M4, cycles(3606, 21760, 0).each(&[(Tap, 4210), (Line, 270731), (Left, 70778), (LeftProduct, 8137)])),
                     (M0, cycles(262395, 240969, 0).each(&[(Line, 2310376)])),
                     (M55, cycles(1416, 27391, 0).each(&[(Line, 1321888)])),
                     (Hazard3, cycles(109780, 125164, 0).each(&[(Line, 1761962)])),

@@ -35,7 +35,12 @@ pub fn work(graph: &Graph, node: &Node, products: usize) -> Work {
         Op::Conv2d { .. } => filters * crate::schedule::rows(shape),
         _ => results / filters,
     };
-    work.with(Count::Tap, macs / filters).with(Count::Line, lines)
+    // Filters that are left where four are computed at once, or eight channels with a filter each.
+    let left = filters % if matches!(&node.op, Op::Conv2d { groups, .. } if *groups > 1) { 8 } else { 4 };
+    work.with(Count::Tap, macs / filters)
+        .with(Count::Line, lines)
+        .with(Count::Left, results / filters * left)
+        .with(Count::LeftProduct, macs / filters * left)
 }
 
 /// Windows whose channels are folded, each by itself or some at once.

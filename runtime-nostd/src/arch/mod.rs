@@ -39,9 +39,10 @@ pub(crate) mod dsp_floats;
 #[cfg_attr(not(kiln_dsp), path = "dsp/plain/dot.rs")]
 pub(crate) mod dot_block;
 
-/// The inner block of products with four filters, in [`portable`], if there is one.
+/// The inner blocks of products with four filters, and of floats, in [`portable`], if there are some.
 #[cfg_attr(kiln_mve, path = "mve/four.rs")]
-#[cfg_attr(not(kiln_mve), path = "portable/four.rs")]
+#[cfg_attr(all(kiln_fpu, not(kiln_mve)), path = "dsp/asm/four.rs")]
+#[cfg_attr(not(any(kiln_mve, kiln_fpu)), path = "portable/four.rs")]
 mod four_block;
 
 /// Complex numbers of 16 bits, in [`portable`].
@@ -119,6 +120,12 @@ pub(crate) fn opaque<T>(x: T) -> T {
 
 /// Whether products of halves of words are cheaper than checked ones of words.
 pub(crate) const HALF_PRODUCTS: bool = cfg!(all(kiln_v6m, not(kiln_dsp)));
+
+/// Whether four sums, and where their operands are, do not fit the registers that instructions can use.
+pub(crate) const FEW_REGISTERS: bool = cfg!(all(kiln_v6m, not(kiln_dsp)));
+
+/// Whether loops over floats are cheaper with one sum than with four, as measured: on cores with Helium.
+pub(crate) const VECTOR_FLOATS: bool = cfg!(kiln_mve);
 
 /// Whether a product of two words is one instruction, or anyhow no call that can be avoided.
 pub(crate) const LONG_PRODUCTS: bool = cfg!(any(not(kiln_v6m), kiln_long_product));

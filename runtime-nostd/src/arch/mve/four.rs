@@ -1,6 +1,7 @@
 //! Products with four filters whose elements alternate, in vectors.
 #![allow(unsafe_code)]
 
+use crate::arch::portable::depthwise::Taps;
 use core::cell::Cell;
 
 /// Adds the products of floats, each rounded before it is added: thirteen instructions for sixteen.
@@ -79,4 +80,22 @@ pub(crate) fn bytes(x: &[Cell<i8>], w: &[i8], acc: &mut [i32; 4]) -> bool {
         )
     }
     true
+}
+
+/// Writes nothing.
+#[inline(always)]
+pub(crate) fn pixel(_: &[Cell<f32>], _: &[f32], _: &[f32], _: [f32; 2], _: &[Cell<f32>]) -> usize {
+    0
+}
+
+/// Writes nothing.
+#[inline(always)]
+pub(crate) fn finish(_: &[f32], _: &[f32], _: [f32; 2], _: &[Cell<f32>]) -> usize {
+    0
+}
+
+/// Writes nothing.
+#[inline(always)]
+pub(crate) fn window(_: &Taps<'_, f32>, _: &[f32], _: &[f32], _: [f32; 2], _: &[Cell<f32>]) -> usize {
+    0
 }

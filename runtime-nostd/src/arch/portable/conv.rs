@@ -115,6 +115,11 @@ pub(crate) fn conv2d<S: Sum, P: Filters<W = S::W>>(
                 // All filters read the same patch: what can be gathered at once is gathered once.
                 let whole = if size <= GATHERED || p.k_h == 1 { patch.part(0, &buffer) } else { &[] };
                 let (mut o, end) = (group * out_c, (group + 1) * out_c);
+                if whole.len() == size {
+                    if let (Some(w), Some(out)) = (w.whole(o * size), out.get(o..end)) {
+                        o += sum.pixel(whole, w, o, out);
+                    }
+                }
                 while o < end {
                     let lanes = if end - o < LANES { 1 } else { LANES };
                     let (Some(w), Some(out)) = (w.behind(o * size), out.get(o..o + lanes)) else { return };
@@ -171,37 +176,66 @@ impl<T: Copy> Patch<'_, T> {
     #[inline(never)]
     pub(crate) fn part<'b>(&'b self, from: usize, buffer: &'b [Cell<T>]) -> &'b [Cell<T>] {
         let Conv { in_w, in_c, k_w, dilation_h, dilation_w, .. } = *self.p;
-        // Elements that lie side by side in the operand: a row of the filter, or one tap.
-        let joined =
-            self.in_c == in_c && dilation_w == 1 && self.left < in_w && k_w <= in_w.wrapping_sub(self.left);
-        let taps = if joined { k_w } else { 1 };
-        let unit = taps.wrapping_mul(self.in_c);
+        // What lies side by side in the operand: a row of the filter, or one tap.
+        let joined = self.in_c == in_c && dilation_w == 1;
+        let unit = self.in_c.wrapping_mul(if joined { k_w } else { 1 });
+        // The columns of a row that lie in the padding to the left, and those inside of the image.
+        let outside = if self.left < in_w { 0 } else { self.left.wrapping_neg().min(k_w) };
+        let column = self.left.wrapping_add(outside);
+        let inside = in_w.saturating_sub(column).min(k_w - outside);
+        let run =
+            Run { start: column.wrapping_mul(in_c), from: outside * in_c, to: (outside + inside) * in_c };
+        let whole = joined && inside == k_w;
+        if whole && from == 0 && unit == self.size && self.top < self.in_h {
+            if let Some(x) = self.x.row(self.top).get(run.start..run.start.wrapping_add(unit)) {
+                return x;
+            }
+        }
         let mut done = 0;
         let end = buffer.len().min(self.size.saturating_sub(from));
         while done < end {
-            let at = from + done;
-            let (index, offset) = divide(at, unit);
-            let (ky, kx) = if joined { (index, 0) } else { divide(index, k_w) };
-            let down = ky.wrapping_mul(dilation_h);
-            let (iy, ix) = (self.top.wrapping_add(down), self.left.wrapping_add(kx.wrapping_mul(dilation_w)));
-            let image = if iy < self.in_h && ix < in_w { self.x.row(iy) } else { &[] };
-            let start = ix.wrapping_mul(in_c).wrapping_add(self.first_c + offset);
-            let x = image.get(start..start.wrapping_add(unit - offset)).unwrap_or(&[]);
-            // Rows need no gathering if there is one only, or if the patch does not fit the buffer anyway.
-            if joined && done == 0 && !x.is_empty() && (unit == self.size || self.size > buffer.len()) {
-                return x;
-            }
+            let (index, offset) = divide(from + done, unit);
+            let (ky, run) = if joined {
+                (index, run)
+            } else {
+                let (ky, kx) = divide(index, k_w);
+                let ix = self.left.wrapping_add(kx.wrapping_mul(dilation_w));
+                let to = if ix < in_w { unit } else { 0 };
+                (ky, Run { start: ix.wrapping_mul(in_c).wrapping_add(self.first_c), from: 0, to })
+            };
+            let iy = self.top.wrapping_add(ky.wrapping_mul(dilation_h));
+            let image = if iy < self.in_h { self.x.row(iy) } else { &[] };
             let cells = buffer.get(done..end).unwrap_or(&[]);
-            for (cell, x) in cells.iter().zip(x) {
-                cell.set(x.get());
+            let is_inside = offset >= run.from && offset < run.to && !image.is_empty();
+            let behind = match is_inside {
+                true => run.to,
+                false if offset < run.from && !image.is_empty() => run.from,
+                false => unit,
+            };
+            let len = (behind - offset).max(1);
+            if is_inside {
+                let start = run.start.wrapping_add(offset - run.from);
+                let x = image.get(start..start.wrapping_add(len)).unwrap_or(&[]);
+                // Rows need no gathering if the patch does not fit the buffer anyway.
+                if whole && done == 0 && !x.is_empty() && self.size > buffer.len() {
+                    return x;
+                }
+                cells.iter().zip(x).for_each(|(cell, x)| cell.set(x.get()));
+            } else {
+                cells.iter().take(len).for_each(|cell| cell.set(self.pad));
             }
-            if x.is_empty() {
-                cells.iter().take(unit - offset).for_each(|cell| cell.set(self.pad));
-            }
-            done += (unit - offset).max(1);
+            done += len;
         }
         buffer.get(..end).unwrap_or(&[])
     }
+}
+
+/// Which elements of a row of a filter, or of a tap, are inside of the image: `from..to`. The first of them is at `start` of the image's row.
+#[derive(Clone, Copy)]
+struct Run {
+    start: usize,
+    from: usize,
+    to: usize,
 }
 
 /// Quotient and remainder; zeros instead of a division by zero.

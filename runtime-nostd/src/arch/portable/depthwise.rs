@@ -2,10 +2,11 @@
 
 use super::sum::{layers, Float, Int8, Once, Sum};
 use super::weights::Weights;
-use crate::arch::extent::product_of;
+use crate::arch::extent::{product, product_of, reach};
 use crate::params::{Conv, FloatRequant, Requant};
 use crate::rows::{Band, Rows};
 use core::cell::Cell;
+use core::ops::Range;
 
 layers! { depthwise2d;
     /// TFLite's `DEPTHWISE_CONV_2D`, for one `i8` image: convolution with filters `w` \[k_h\]\[k_w\]\[out_c\]; channel `o` of the result reads channel
@@ -31,6 +32,9 @@ layers! { depthwise2d;
 /// Channels of the result computed in one pass over the taps.
 const CHANNELS: usize = 32;
 
+/// Rows of the largest window that is computed at once.
+pub(crate) const MOST_ROWS: usize = 16;
+
 #[inline(always)]
 pub(crate) fn depthwise2d<S: Sum, P: Weights<W = S::W>>(
     p: &Conv,
@@ -52,9 +56,37 @@ pub(crate) fn depthwise2d<S: Sum, P: Weights<W = S::W>>(
         let top = row.wrapping_mul(p.stride_h);
         let skipped = x.laps_before(top.saturating_sub(p.pad_top));
         let (top, in_h) = (top.wrapping_sub(p.pad_top).wrapping_sub(skipped), p.in_h.saturating_sub(skipped));
+        let mut held: [&[Cell<S::T>]; MOST_ROWS] = [&[]; MOST_ROWS];
+        let down = within(top, p.k_h, p.dilation_h, in_h);
+        let rows = held.get_mut(..down.len()).filter(|_| multiplier == 1).unwrap_or(&mut []);
+        for (row, ky) in rows.iter_mut().zip(down.clone()) {
+            *row = x.row(top.wrapping_add(ky.wrapping_mul(p.dilation_h)));
+        }
         for (column, out) in out.chunks_exact(p.out_c.max(1)).take(p.out_w).enumerate() {
             let left = column.wrapping_mul(p.stride_w).wrapping_sub(p.pad_left);
             let window = Window { p, x, in_h, w, pad: sum.pad(), top, left };
+            let across = within(left, p.k_w, p.dilation_w, p.in_w);
+            let taps = Taps {
+                rows,
+                first: left.wrapping_add(across.start.wrapping_mul(p.dilation_w)).wrapping_mul(p.in_c),
+                len: across.len(),
+                step: product(p.dilation_w, p.in_c),
+                w_first: (down.start * p.k_w + across.start) * p.out_c,
+                w_step: p.out_c,
+                w_skip: (p.k_w - across.len()) * p.out_c,
+            };
+            let done = w.whole(0).map_or(0, |w| sum.window(&taps, w, out));
+            if done > 0 {
+                // Fewer channels are left than a pass has.
+                let Some(out) = out.get(done..) else { return };
+                let mut acc = [S::EMPTY; CHANNELS];
+                let Some(acc) = acc.get_mut(..out.len()) else { return };
+                if !acc.is_empty() {
+                    window.sums::<S>(done, done, 1, acc);
+                    sum.finish(done, acc, out);
+                }
+                continue;
+            }
             for (i, out) in out.chunks(pass.max(1)).enumerate() {
                 for (j, out) in out.chunks(CHANNELS).enumerate() {
                     let mut acc = [S::EMPTY; CHANNELS];
@@ -66,6 +98,32 @@ pub(crate) fn depthwise2d<S: Sum, P: Weights<W = S::W>>(
             }
         }
     }
+}
+
+/// Which of `count` taps are inside of an image of `len`, if the first is at `start`, which may be negative, and each `step` behind the one before.
+#[inline(always)]
+fn within(start: usize, count: usize, step: usize, len: usize) -> Range<usize> {
+    if start < len && reach(count, step, 1) <= len - start {
+        return 0..count;
+    }
+    let is_inside = |&tap: &usize| start.wrapping_add(tap.wrapping_mul(step)) < len;
+    let first = (0..count).find(is_inside).unwrap_or(count);
+    first..first + (first..count).take_while(is_inside).count()
+}
+
+/// The taps of a pixel that are inside of the image, of channels that have a filter each.
+#[allow(dead_code)] // Not every core has a block that reads them.
+pub(crate) struct Taps<'a, T> {
+    /// Rows of the image.
+    pub(crate) rows: &'a [&'a [Cell<T>]],
+    /// The first element that is read of each row, how many taps follow, and how far one is behind the other.
+    pub(crate) first: usize,
+    pub(crate) len: usize,
+    pub(crate) step: usize,
+    /// The first weight, how far that of a tap is behind that of the one before, and what is skipped between two rows.
+    pub(crate) w_first: usize,
+    pub(crate) w_step: usize,
+    pub(crate) w_skip: usize,
 }
 
 /// The taps of one pixel of the result.

@@ -1,5 +1,7 @@
-//! Products with four filters whose elements alternate, where no instruction computes four at once: [`sum::dot`](super::sum::dot) does it.
+//! Products with four filters whose elements alternate, and of channels with a filter each, where no block computes them: [`sum::dot`](super::sum::dot) and
+//! [`depthwise`](super::depthwise) do it.
 
+use crate::arch::portable::depthwise::Taps;
 use core::cell::Cell;
 
 /// Adds nothing.
@@ -12,4 +14,22 @@ pub(crate) fn floats(_: &[Cell<f32>], _: &[f32], _: &mut [f32; 4]) -> bool {
 #[inline(always)]
 pub(crate) fn bytes(_: &[Cell<i8>], _: &[i8], _: &mut [i32; 4]) -> bool {
     false
+}
+
+/// Writes nothing.
+#[inline(always)]
+pub(crate) fn pixel(_: &[Cell<f32>], _: &[f32], _: &[f32], _: [f32; 2], _: &[Cell<f32>]) -> usize {
+    0
+}
+
+/// Writes nothing.
+#[inline(always)]
+pub(crate) fn finish(_: &[f32], _: &[f32], _: [f32; 2], _: &[Cell<f32>]) -> usize {
+    0
+}
+
+/// Writes nothing.
+#[inline(always)]
+pub(crate) fn window(_: &Taps<'_, f32>, _: &[f32], _: &[f32], _: [f32; 2], _: &[Cell<f32>]) -> usize {
+    0
 }

@@ -1,5 +1,6 @@
 //! Sums of products: the arithmetic that convolutions and matrix products share.
 
+use super::depthwise::Taps;
 use super::math::round_even;
 use crate::arch::{four_block, opaque};
 use crate::fixed::to_i8;
@@ -30,6 +31,18 @@ pub(crate) trait Sum: Copy {
     #[inline(always)]
     fn four(_x: &[Cell<Self::T>], _w: &[Self::W], _acc: &mut [Self::Acc; LANES]) -> bool {
         false
+    }
+
+    /// Results of the output channels from `o` on, of one pixel that reads `x`: filters of which four alternate in `w`. How many are written, if the core does that at once; otherwise 0.
+    #[inline(always)]
+    fn pixel(self, _x: &[Cell<Self::T>], _w: &[Self::W], _o: usize, _out: &[Cell<Self::Y>]) -> usize {
+        0
+    }
+
+    /// Results of one pixel, if padding does not count and the core computes eight at once. How many are written; otherwise 0.
+    #[inline(always)]
+    fn window(self, _taps: &Taps<'_, Self::T>, _w: &[Self::W], _out: &[Cell<Self::Y>]) -> usize {
+        0
     }
 
     /// What taps in the padding read as.
@@ -215,6 +228,16 @@ impl Sum for Float<'_> {
     }
 
     #[inline(always)]
+    fn pixel(self, x: &[Cell<f32>], w: &[f32], o: usize, out: &[Cell<f32>]) -> usize {
+        four_block::pixel(x, w, from(self.bias, o), [self.lo, self.hi], out)
+    }
+
+    #[inline(always)]
+    fn window(self, taps: &Taps<'_, f32>, w: &[f32], out: &[Cell<f32>]) -> usize {
+        four_block::window(taps, w, self.bias, [self.lo, self.hi], out)
+    }
+
+    #[inline(always)]
     fn add(acc: f32, x: f32, w: f32) -> f32 {
         acc + x * w
     }
@@ -226,8 +249,9 @@ impl Sum for Float<'_> {
 
     #[inline(always)]
     fn finish(self, o: usize, acc: &[f32], out: &[Cell<f32>]) {
-        for (lane, (acc, out)) in acc.iter().zip(out).enumerate() {
-            let bias = self.bias.get(o + lane).copied().unwrap_or(0.0);
+        let done = four_block::finish(acc, from(self.bias, o), [self.lo, self.hi], out);
+        let bias = from(self.bias, o.wrapping_add(done));
+        for ((acc, out), bias) in acc.iter().zip(out).skip(done).zip(bias) {
             out.set(clip(acc + bias, self.lo, self.hi));
         }
     }

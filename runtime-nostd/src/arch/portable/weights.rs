@@ -26,6 +26,15 @@ pub(crate) trait Weights: Copy {
     ) -> Option<&'b [Self::W]>
     where
         Self: 'b;
+
+    /// The weights from `at` on as they are computed with, unless they are packed.
+    #[inline(always)]
+    fn whole<'b>(self, _at: usize) -> Option<&'b [Self::W]>
+    where
+        Self: 'b,
+    {
+        None
+    }
 }
 
 /// Weights of filters that one operand is multiplied with.
@@ -50,6 +59,14 @@ impl<W: Copy + 'static> Weights for &[W] {
         Self: 'b,
     {
         self.get(at..at + len)
+    }
+
+    #[inline(always)]
+    fn whole<'b>(self, at: usize) -> Option<&'b [W]>
+    where
+        Self: 'b,
+    {
+        self.get(at..)
     }
 }
 
