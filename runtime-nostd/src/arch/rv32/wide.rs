@@ -2,16 +2,14 @@
 
 #![allow(unsafe_code)]
 
+use super::blocks::wide::{channels, filters};
 use crate::arch::extent::{product, sum};
 use crate::params::{Conv, Rescale};
 use crate::rows::{Band, Rows};
 use core::cell::Cell;
 
 /// Channels or filters that are computed at a time.
-const LANES: usize = 4;
-
-/// Taps of such filters in a turn of the loop.
-const TAPS: usize = 8;
+pub(crate) const LANES: usize = 4;
 
 /// As [`conv1_i16_i8`](crate::kernels::conv1_i16_i8): four channels at a time where every result is of one channel.
 #[inline(never)]
@@ -26,34 +24,24 @@ pub fn conv1_i16_i8_rv32(
 ) {
     let by = Factor::new(by);
     let share = p.in_c.checked_div(p.out_c).unwrap_or(0).max(1);
-    let in_fours = if share == 1 { p.in_c.min(p.out_c) / LANES } else { 0 };
     for (row, out) in y.of_band(band) {
         let Some(window) = Window::new(p, x, row) else { return };
-        let blocks = w.chunks_exact(product(LANES, p.k_h).max(1));
-        let fours = out.chunks_exact(LANES).zip(bias.chunks_exact(LANES)).zip(blocks).take(in_fours);
-        for (block, ((out, bias), w)) in fours.enumerate() {
-            // SAFETY: the window has so many channels (there are no more fours than those have), and there are four weights for each of its rows.
-            let sums = unsafe { window.four(LANES * block, w) };
-            by.four(sums, bias, |at, v| {
-                if let Some(out) = out.get(at) {
-                    out.set(v as i8);
-                }
-            });
-        }
-        let others = out.iter().zip(bias).enumerate().take(p.out_c).skip(LANES * in_fours);
-        for (o, (out, &bias)) in others {
-            let channels = (o * share..(o + 1) * share).map(|c| window.channel(c, w));
-            out.set(by.result(channels.fold(bias, i32::wrapping_add)) as i8);
+        let all = out.len().min(p.out_c);
+        let in_fours = if share == 1 { all.min(p.in_c) / LANES * LANES } else { 0 };
+        window.fours(w, bias, &by, out.get(..in_fours).unwrap_or(&[]));
+        for (o, (out, &bias)) in out.iter().zip(bias).enumerate().take(all).skip(in_fours) {
+            let sum = (o * share..(o + 1) * share).fold(bias, |sum, c| sum.wrapping_add(window.channel(c, w)));
+            out.set(by.result(sum) as i8);
         }
     }
 }
 
 /// The rows of the operand that a row of the result reads.
-struct Window<'a> {
-    /// Up to the end of the ring, and from its beginning on. Both together are `k_h` rows.
-    parts: [(&'a [Cell<i16>], usize); 2],
-    /// Channels: as many elements have all rows.
-    channels: usize,
+pub(crate) struct Window<'a> {
+    /// Up to the end of the ring, and from its beginning on: elements, and how many rows these are. Both together are all rows of a filter.
+    pub(crate) parts: [(&'a [Cell<i16>], usize); 2],
+    /// Channels: as many elements has a row.
+    pub(crate) channels: usize,
 }
 
 impl<'a> Window<'a> {
@@ -70,67 +58,37 @@ impl<'a> Window<'a> {
         Some(Window { parts: [(first?, rows), (second, left)], channels: p.in_c })
     }
 
-    /// Sums of four channels from `c` on.
-    ///
-    /// # Safety
-    /// There are so many channels, and `w` has four weights for each row.
+    /// Rows of a filter.
     #[inline(always)]
-    unsafe fn four(&self, c: usize, w: &[i16]) -> [i32; LANES] {
-        let (mut sums, mut w) = ([0; LANES], w.as_ptr());
-        for (x, rows) in self.parts {
-            if rows > 0 {
-                // SAFETY: `x` has so many rows of all channels. Those of both parts have the weights.
-                unsafe {
-                    sums = add_rows(x.as_ptr().cast::<i16>().add(c), self.channels, w, rows, sums);
-                    w = w.add(LANES * rows);
-                }
-            }
+    fn rows(&self) -> usize {
+        self.parts.iter().fold(0, |all, (_, rows)| sum(all, *rows))
+    }
+
+    /// Results of the first channels, one of each. They are whole fours, and no more than there are.
+    #[inline(never)]
+    fn fours(&self, w: &[i16], bias: &[i32], by: &Factor, out: &[Cell<i8>]) {
+        if out.len() > self.channels {
+            return;
         }
-        sums
+        let blocks = w.chunks_exact(product(LANES, self.rows()).max(1));
+        let mut c = 0;
+        for ((out, bias), w) in out.chunks_exact(LANES).zip(bias.chunks_exact(LANES)).zip(blocks) {
+            // SAFETY: there is a channel for each result (compared above), and `w` has four weights for each row.
+            let sums = unsafe { channels(self, c, w) };
+            by.write(sums, bias, out, |v| v as i8);
+            c += LANES;
+        }
     }
 
     /// The sum of channel `c`.
     #[inline(never)]
     fn channel(&self, c: usize, w: &[i16]) -> i32 {
-        let rows = self.parts.iter().fold(0, |all, (_, rows)| sum(all, *rows));
-        let first = sum(product(c / LANES * LANES, rows), c % LANES);
+        let first = sum(product(c / LANES * LANES, self.rows()), c % LANES);
         let weights = w.get(first..).unwrap_or(&[]).iter().step_by(LANES);
         let elements = |x: &'a [Cell<i16>]| x.get(c..).unwrap_or(&[]).iter().step_by(self.channels.max(1));
         let products = self.parts.iter().flat_map(|(x, _)| elements(x)).zip(weights);
         products.fold(0, |sum, (x, &w)| sum.wrapping_add(i32::from(x.get()) * i32::from(w)))
     }
-}
-
-/// Adds the products of rows of four elements, the first of which are `step` apart, with four weights for each.
-///
-/// # Safety
-/// At `x` there are so many rows, and at `w` their weights.
-#[inline(always)]
-unsafe fn add_rows(
-    mut x: *const i16,
-    step: usize,
-    mut w: *const i16,
-    rows: usize,
-    mut sums: [i32; LANES],
-) -> [i32; LANES] {
-    let mut row = || {
-        for (lane, sum) in sums.iter_mut().enumerate() {
-            // SAFETY: as the caller says. It is called once for each row.
-            let (x, w) = unsafe { (*x.add(lane), *w.add(lane)) };
-            *sum = sum.wrapping_add(i32::from(x) * i32::from(w));
-        }
-        (x, w) = (x.wrapping_add(step), w.wrapping_add(LANES));
-    };
-    for _ in 0..rows / 4 {
-        row();
-        row();
-        row();
-        row();
-    }
-    for _ in 0..rows % 4 {
-        row();
-    }
-    sums
 }
 
 /// As [`dense_i8_i16`](crate::kernels::dense_i8_i16). Filters in `w` alternate by four; those that are missing to the last four are zeros.
@@ -144,39 +102,18 @@ pub fn dense_i8_i16_rv32(
     band: Band,
 ) {
     let by = Factor::new(by);
-    let four = product(LANES, x.row_len()).max(1);
     for (row, out) in y.of_band(band) {
-        let x = x.row(row);
-        for ((out, bias), w) in out.chunks(LANES).zip(bias.chunks(LANES)).zip(w.chunks_exact(four)) {
-            by.four(four_filters(x, w), bias, |at, v| {
-                if let Some(out) = out.get(at) {
-                    out.set(v as i16);
-                }
-            });
-        }
+        fours_of_filters(x.row(row), w, bias, &by, out);
     }
 }
 
-/// Sums of four filters that alternate.
-#[inline(always)]
-fn four_filters(mut x: &[Cell<i8>], mut w: &[i8]) -> [i32; LANES] {
-    let mut sums = [0i32; LANES];
-    let mut add = |x: &[Cell<i8>], w: &[i8]| {
-        for (x, w) in x.iter().zip(w.chunks_exact(LANES)) {
-            let x = i32::from(x.get());
-            for (sum, &w) in sums.iter_mut().zip(w) {
-                *sum = sum.wrapping_add(x * i32::from(w));
-            }
-        }
-    };
-    while let (Some((now_x, more_x)), Some((now_w, more_w))) =
-        (x.split_first_chunk::<TAPS>(), w.split_first_chunk::<{ LANES * TAPS }>())
-    {
-        add(now_x, now_w);
-        (x, w) = (more_x, more_w);
+/// Results of a row.
+#[inline(never)]
+fn fours_of_filters(x: &[Cell<i8>], w: &[i8], bias: &[i32], by: &Factor, out: &[Cell<i16>]) {
+    let blocks = w.chunks_exact(product(LANES, x.len()).max(1));
+    for ((out, bias), w) in out.chunks(LANES).zip(bias.chunks(LANES)).zip(blocks) {
+        by.write(filters(x, w), bias, out, |v| v as i16);
     }
-    add(x, w);
-    sums
 }
 
 /// A [`Rescale`], as it is applied in few instructions: the same results.
@@ -208,13 +145,13 @@ impl Factor {
         }
     }
 
-    /// Results of as many sums as there are biases: whether shifts are to the right is asked once.
+    /// Results of sums that lack their biases. Whether shifts are to the right is asked once.
     #[inline(always)]
-    fn four(&self, sums: [i32; LANES], bias: &[i32], mut set: impl FnMut(usize, i32)) {
-        let with_bias = sums.iter().zip(bias).map(|(sum, bias)| sum.wrapping_add(*bias)).enumerate();
+    fn write<T>(&self, sums: [i32; LANES], bias: &[i32], out: &[Cell<T>], as_result: impl Fn(i32) -> T) {
+        let all = sums.iter().zip(bias).map(|(sum, bias)| sum.wrapping_add(*bias)).zip(out);
         match self.shift {
-            ..=-1 => with_bias.for_each(|(at, v)| set(at, self.to_the_right(v))),
-            _ => with_bias.for_each(|(at, v)| set(at, self.to_the_left(v))),
+            ..=-1 => all.for_each(|(v, out)| out.set(as_result(self.to_the_right(v)))),
+            _ => all.for_each(|(v, out)| out.set(as_result(self.to_the_left(v)))),
         }
     }
 
