@@ -1,8 +1,6 @@
 //! Layers whose operand or result has 16 bits: those that SVDF consists of.
 
-#![allow(unsafe_code)]
-
-use super::blocks::wide::{channels, filters};
+use super::blocks::wide::{fours_of_channels, fours_of_filters};
 use crate::arch::extent::{product, sum};
 use crate::params::{Conv, Rescale};
 use crate::rows::{Band, Rows};
@@ -28,9 +26,10 @@ pub fn conv1_i16_i8_rv32(
         let Some(window) = Window::new(p, x, row) else { return };
         let all = out.len().min(p.out_c);
         let in_fours = if share == 1 { all.min(p.in_c) / LANES * LANES } else { 0 };
-        window.fours(w, bias, &by, out.get(..in_fours).unwrap_or(&[]));
+        fours_of_channels(&window, w, bias, &by, out.get(..in_fours).unwrap_or(&[]));
         for (o, (out, &bias)) in out.iter().zip(bias).enumerate().take(all).skip(in_fours) {
-            let sum = (o * share..(o + 1) * share).fold(bias, |sum, c| sum.wrapping_add(window.channel(c, w)));
+            let sum =
+                (o * share..(o + 1) * share).fold(bias, |sum, c| sum.wrapping_add(window.channel(c, w)));
             out.set(by.result(sum) as i8);
         }
     }
@@ -60,29 +59,13 @@ impl<'a> Window<'a> {
 
     /// Rows of a filter.
     #[inline(always)]
-    fn rows(&self) -> usize {
+    pub(crate) fn rows(&self) -> usize {
         self.parts.iter().fold(0, |all, (_, rows)| sum(all, *rows))
-    }
-
-    /// Results of the first channels, one of each. They are whole fours, and no more than there are.
-    #[inline(never)]
-    fn fours(&self, w: &[i16], bias: &[i32], by: &Factor, out: &[Cell<i8>]) {
-        if out.len() > self.channels {
-            return;
-        }
-        let blocks = w.chunks_exact(product(LANES, self.rows()).max(1));
-        let mut c = 0;
-        for ((out, bias), w) in out.chunks_exact(LANES).zip(bias.chunks_exact(LANES)).zip(blocks) {
-            // SAFETY: there is a channel for each result (compared above), and `w` has four weights for each row.
-            let sums = unsafe { channels(self, c, w) };
-            by.write(sums, bias, out, |v| v as i8);
-            c += LANES;
-        }
     }
 
     /// The sum of channel `c`.
     #[inline(never)]
-    fn channel(&self, c: usize, w: &[i16]) -> i32 {
+    pub(crate) fn channel(&self, c: usize, w: &[i16]) -> i32 {
         let first = sum(product(c / LANES * LANES, self.rows()), c % LANES);
         let weights = w.get(first..).unwrap_or(&[]).iter().step_by(LANES);
         let elements = |x: &'a [Cell<i16>]| x.get(c..).unwrap_or(&[]).iter().step_by(self.channels.max(1));
@@ -91,7 +74,7 @@ impl<'a> Window<'a> {
     }
 }
 
-/// As [`dense_i8_i16`](crate::kernels::dense_i8_i16). Filters in `w` alternate by four; those that are missing to the last four are zeros.
+/// As [`dense_i8_i16`](crate::kernels::dense_i8_i16). Filters in `w` alternate by four. Filters and biases that are missing to the last four are zeros.
 #[inline(never)]
 pub fn dense_i8_i16_rv32(
     x: Rows<'_, i8>,
@@ -103,29 +86,32 @@ pub fn dense_i8_i16_rv32(
 ) {
     let by = Factor::new(by);
     for (row, out) in y.of_band(band) {
-        fours_of_filters(x.row(row), w, bias, &by, out);
+        let x = x.row(row);
+        fours_of_filters(x, w, bias, &by, out);
+        let (done, last) = (out.len() / LANES * LANES, [const { Cell::new(0) }; LANES]);
+        if done < out.len() {
+            let w = w.get(product(done, x.len())..).unwrap_or(&[]);
+            fours_of_filters(x, w, bias.get(done..).unwrap_or(&[]), &by, &last);
+            out.iter().skip(done).zip(&last).for_each(|(out, last)| out.set(last.get()));
+        }
     }
 }
 
-/// Results of a row.
-#[inline(never)]
-fn fours_of_filters(x: &[Cell<i8>], w: &[i8], bias: &[i32], by: &Factor, out: &[Cell<i16>]) {
-    let blocks = w.chunks_exact(product(LANES, x.len()).max(1));
-    for ((out, bias), w) in out.chunks(LANES).zip(bias.chunks(LANES)).zip(blocks) {
-        by.write(filters(x, w), bias, out, |v| v as i16);
-    }
-}
-
-/// A [`Rescale`], as it is applied in few instructions: the same results.
+/// A [`Rescale`], as it is applied in few instructions and without branches: the same results.
 #[derive(Clone, Copy)]
-pub(super) struct Factor {
+pub(crate) struct Factor {
+    /// Shift to the left.
+    pub(crate) left: u32,
     /// Twice the multiplier, which is not negative: a product's upper word is what [`high_mul`](crate::fixed::high_mul) returns before it rounds.
-    twice: u32,
-    shift: i32,
-    zero_point: i32,
+    pub(crate) twice: u32,
+    /// Shift to the right, but for its last bit.
+    pub(crate) right: u32,
+    /// 1 where there is a shift to the right, or 0.
+    pub(crate) last: u32,
     /// Bounds of results before the zero point is added.
-    lo: i32,
-    hi: i32,
+    pub(crate) lo: i32,
+    pub(crate) hi: i32,
+    pub(crate) zero_point: i32,
 }
 
 impl Factor {
@@ -133,51 +119,21 @@ impl Factor {
     pub(super) fn new(by: &Rescale) -> Self {
         let Rescale { by, zero_point, lo, hi } = *by;
         let [lo, hi] = [lo, hi].map(|end| end.saturating_sub(zero_point));
-        Factor { twice: (by.multiplier as u32) << 1, shift: by.shift, zero_point, lo, hi }
+        let (left, right) = (by.shift.max(0) as u32, by.shift.min(0).unsigned_abs());
+        let twice = (by.multiplier as u32) << 1;
+        Factor { left, twice, right: right.saturating_sub(1), last: right.min(1), lo, hi, zero_point }
     }
 
     /// The result of a sum.
     #[inline(always)]
-    pub(super) fn result(&self, v: i32) -> i32 {
-        match self.shift {
-            ..=-1 => self.to_the_right(v),
-            _ => self.to_the_left(v),
-        }
-    }
-
-    /// Results of sums that lack their biases. Whether shifts are to the right is asked once.
-    #[inline(always)]
-    fn write<T>(&self, sums: [i32; LANES], bias: &[i32], out: &[Cell<T>], as_result: impl Fn(i32) -> T) {
-        let all = sums.iter().zip(bias).map(|(sum, bias)| sum.wrapping_add(*bias)).zip(out);
-        match self.shift {
-            ..=-1 => all.for_each(|(v, out)| out.set(as_result(self.to_the_right(v)))),
-            _ => all.for_each(|(v, out)| out.set(as_result(self.to_the_left(v)))),
-        }
-    }
-
-    #[inline(always)]
-    fn to_the_left(&self, v: i32) -> i32 {
-        self.bounded(self.high(v.wrapping_shl(self.shift as u32)))
-    }
-
-    /// Rounded twice: the second time half away from zero.
-    #[inline(always)]
-    fn to_the_right(&self, v: i32) -> i32 {
-        let v = self.high(v);
-        let towards_zero = v.wrapping_add(v >> 31);
-        self.bounded(towards_zero.wrapping_shr(!self.shift as u32).wrapping_add(1) >> 1)
-    }
-
-    /// `v · multiplier / 2³¹`, rounded half up.
-    #[inline(always)]
-    fn high(&self, v: i32) -> i32 {
-        let product = i64::from(v).wrapping_mul(self.twice.into());
-        ((product >> 32) as i32).wrapping_add((product as u32 >> 31) as i32)
-    }
-
-    #[inline(always)]
-    fn bounded(&self, v: i32) -> i32 {
-        v.max(self.lo).min(self.hi).wrapping_add(self.zero_point)
+    pub(crate) fn result(&self, v: i32) -> i32 {
+        let product = i64::from(v.wrapping_shl(self.left)).wrapping_mul(self.twice.into());
+        let high = ((product >> 32) as i32).wrapping_add((product as u32 >> 31) as i32);
+        // To the right it is rounded once more, half away from zero.
+        let towards_zero = high.wrapping_sub((high as u32 >> 31 & self.last) as i32);
+        let rounded =
+            towards_zero.wrapping_shr(self.right).wrapping_add(self.last as i32).wrapping_shr(self.last);
+        rounded.max(self.lo).min(self.hi).wrapping_add(self.zero_point)
     }
 }
 

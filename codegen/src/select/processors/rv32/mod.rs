@@ -363,15 +363,17 @@ impl<'a> Selector<'a> {
         };
         let by = by.ok_or_else(|| self.no_kernel(node))?;
         let [x, y, band] = self.matrix_rows(node)?;
+        let mut bias = layer.bias.clone();
         let (weights, element) = match id {
             KernelId::DenseI8I16Rv32 => {
-                let fours = pack::channels_in_fours(&layer.weights, layer.bias.len());
+                let fours = pack::channels_in_fours(&layer.weights, bias.len());
+                bias.resize(bias.len().next_multiple_of(4), 0);
                 (Data::from_i8(&fours), Element::I8)
             }
             _ => (Data::from_i32(&pack::singles(layer)), Element::I32),
         };
         let weights = self.constant_arg("WEIGHTS", weights, element);
-        let bias = self.constant_arg("BIAS", Data::from_i32(&layer.bias), Element::I32);
+        let bias = self.constant_arg("BIAS", Data::from_i32(&bias), Element::I32);
         self.call(*id, vec![x, weights, bias, by, y, band]);
         Ok(())
     }

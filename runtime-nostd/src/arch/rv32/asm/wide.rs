@@ -1,87 +1,152 @@
-//! Sums of four channels or filters in assembly.
+//! Four channels or filters at a time in assembly.
 
-use crate::arch::rv32::wide::{Window, LANES};
+use crate::arch::extent::product;
+use crate::arch::rv32::wide::{Factor, Window, LANES};
 use core::cell::Cell;
 
-/// Sums of the products of four channels from `c` on with `w`, four weights for each row of the window. A row takes 17 instructions.
+/// `kiln_result`: the sum `v` and bias number `i` as a result ([`Factor::result`]), in 17 instructions.
+macro_rules! define_result {
+    ($store:literal, $size:literal) => {
+        concat!(
+            "
+            .macro kiln_result v, i
+            lw {wa}, 4*\\i({bias})
+            add \\v, \\v, {wa}
+            sll \\v, \\v, {left}
+            mul {wa}, \\v, {twice}
+            mulhsu \\v, \\v, {twice}
+            srli {wa}, {wa}, 31
+            add \\v, \\v, {wa}
+            srli {wa}, \\v, 31
+            and {wa}, {wa}, {last}
+            sub \\v, \\v, {wa}
+            sra \\v, \\v, {right}
+            add \\v, \\v, {last}
+            sra \\v, \\v, {last}
+            bge \\v, {lo}, 8f
+            mv \\v, {lo}
+            8:
+            bge {hi}, \\v, 9f
+            mv \\v, {hi}
+            9:
+            add \\v, \\v, {zero}
+            ",
+            $store,
+            " \\v, ",
+            $size,
+            "*\\i({out})
+            .endm
+            "
+        )
+    };
+}
+
+/// Results of the first channels, one of each, as far as they are whole fours: a row of four channels takes 17 instructions. `w` has four weights for each row of the window.
 ///
-/// # Safety
-/// There are so many channels, and as many weights.
-#[inline(always)]
-pub(crate) unsafe fn channels(window: &Window<'_>, c: usize, w: &[i16]) -> [i32; LANES] {
+/// Nothing where something is missing.
+#[inline(never)]
+pub(crate) fn fours_of_channels(window: &Window<'_>, w: &[i16], bias: &[i32], by: &Factor, out: &[Cell<i8>]) {
+    let results = out.len() / LANES * LANES;
+    let fits =
+        results <= window.channels && results <= bias.len() && product(results, window.rows()) <= w.len();
+    if results == 0 || !fits {
+        return;
+    }
     let [(first, rows), (second, others)] = window.parts;
-    let [mut a, mut b, mut c, mut d, from, next] =
-        [0, 0, 0, 0, first.as_ptr().wrapping_add(c) as usize, second.as_ptr().wrapping_add(c) as usize];
-    // SAFETY: each part has so many rows of all channels, which are at least `c + 4`. Both together have as many as `w` has fours, as the caller says.
+    let parts = [(first.as_ptr().cast::<i16>(), rows), (second.as_ptr().cast::<i16>(), others)];
+    let out = out.as_ptr();
+    // SAFETY: each part has so many rows of all channels. There are channels, biases and results for all fours, and weights for each of them and both parts' rows (compared above).
     unsafe {
         core::arch::asm!(
+            define_result!("sb", "1"),
             "
             .macro kiln_row at
             lh {xa}, 0({x})
             lh {wa}, 0+8*\\at({w})
             lh {xb}, 2({x})
             lh {wb}, 2+8*\\at({w})
-            lh {xc}, 4({x})
-            lh {wc}, 4+8*\\at({w})
-            lh {xd}, 6({x})
-            lh {wd}, 6+8*\\at({w})
+            mul {xa}, {xa}, {wa}
+            mul {xb}, {xb}, {wb}
+            lh {wa}, 4+8*\\at({w})
+            lh {wb}, 6+8*\\at({w})
+            add {a}, {a}, {xa}
+            add {b}, {b}, {xb}
+            lh {xa}, 4({x})
+            lh {xb}, 6({x})
             add {x}, {x}, {step}
             mul {xa}, {xa}, {wa}
             mul {xb}, {xb}, {wb}
-            mul {xc}, {xc}, {wc}
-            mul {xd}, {xd}, {wd}
-            add {a}, {a}, {xa}
-            add {b}, {b}, {xb}
-            add {c}, {c}, {xc}
-            add {d}, {d}, {xd}
+            add {c}, {c}, {xa}
+            add {d}, {d}, {xb}
             .endm
             2:
-            srli {turns}, {rows}, 2
-            beqz {turns}, 4f
+            li {a}, 0
+            li {b}, 0
+            li {c}, 0
+            li {d}, 0
+            mv {part}, {parts}
             3:
+            lw {x}, 0({part})
+            lw {rows}, 4({part})
+            addi {part}, {part}, 8
+            add {x}, {x}, {at}
+            srli {turns}, {rows}, 2
+            beqz {turns}, 5f
+            4:
             .irp at, 0, 1, 2, 3
             kiln_row \\at
             .endr
             addi {w}, {w}, 32
             addi {turns}, {turns}, -1
-            bnez {turns}, 3b
-            4:
-            andi {rows}, {rows}, 3
-            beqz {rows}, 6f
+            bnez {turns}, 4b
             5:
+            andi {rows}, {rows}, 3
+            beqz {rows}, 7f
+            6:
             kiln_row 0
             addi {w}, {w}, 8
             addi {rows}, {rows}, -1
-            bnez {rows}, 5b
-            6:
-            mv {x}, {next}
-            mv {rows}, {others}
-            li {others}, 0
-            bnez {rows}, 2b
+            bnez {rows}, 6b
+            7:
+            addi {turns}, {parts}, 16
+            bne {part}, {turns}, 3b
+            kiln_result {a}, 0
+            kiln_result {b}, 1
+            kiln_result {c}, 2
+            kiln_result {d}, 3
+            addi {at}, {at}, 8
+            addi {bias}, {bias}, 16
+            addi {out}, {out}, 4
+            bne {out}, {end}, 2b
             .purgem kiln_row
+            .purgem kiln_result
             ",
-            x = inout(reg) from => _, rows = inout(reg) rows => _, next = in(reg) next, others = inout(reg) others => _,
-            step = in(reg) 2 * window.channels, w = inout(reg) w.as_ptr() => _, turns = out(reg) _,
-            xa = out(reg) _, xb = out(reg) _, xc = out(reg) _, xd = out(reg) _,
-            wa = out(reg) _, wb = out(reg) _, wc = out(reg) _, wd = out(reg) _,
-            a = inout(reg) a, b = inout(reg) b, c = inout(reg) c, d = inout(reg) d,
-            options(nostack, readonly),
+            parts = in(reg) parts.as_ptr(), part = out(reg) _, x = out(reg) _, rows = out(reg) _, turns = out(reg) _,
+            step = in(reg) 2 * window.channels, at = inout(reg) 0 => _, w = inout(reg) w.as_ptr() => _,
+            bias = inout(reg) bias.as_ptr() => _, out = inout(reg) out => _, end = in(reg) out.wrapping_add(results),
+            xa = out(reg) _, xb = out(reg) _, wa = out(reg) _, wb = out(reg) _,
+            a = out(reg) _, b = out(reg) _, c = out(reg) _, d = out(reg) _,
+            left = in(reg) by.left, twice = in(reg) by.twice, right = in(reg) by.right, last = in(reg) by.last,
+            lo = in(reg) by.lo, hi = in(reg) by.hi, zero = in(reg) by.zero_point,
+            options(nostack),
         );
     }
-    [a, b, c, d].map(|sum| sum as i32)
 }
 
-/// Sums of the products of `x` with four filters that alternate in `w`; nothing where these have another number of weights. A tap takes 13 instructions.
-#[inline(always)]
-pub(crate) fn filters(x: &[Cell<i8>], w: &[i8]) -> [i32; LANES] {
-    let mut sums = [0; LANES];
-    if w.len() / LANES != x.len() {
-        return sums;
+/// Results of the first filters, as far as they are whole fours: a tap of four filters takes 13 instructions. Filters in `w` alternate by four.
+///
+/// Nothing where something is missing.
+#[inline(never)]
+pub(crate) fn fours_of_filters(x: &[Cell<i8>], w: &[i8], bias: &[i32], by: &Factor, out: &[Cell<i16>]) {
+    let results = out.len() / LANES * LANES;
+    if results == 0 || results > bias.len() || product(results, x.len()) > w.len() {
+        return;
     }
-    let [a, b, c, d] = &mut sums;
-    // SAFETY: there are four weights for each element, as compared above.
+    let (first, out) = (x.as_ptr(), out.as_ptr());
+    // SAFETY: there are biases and results for all fours, and weights for each of them and each element (compared above).
     unsafe {
         core::arch::asm!(
+            define_result!("sh", "2"),
             "
             .macro kiln_tap at
             lb {x0}, \\at({x})
@@ -98,32 +163,46 @@ pub(crate) fn filters(x: &[Cell<i8>], w: &[i8]) -> [i32; LANES] {
             add {c}, {c}, {wc}
             add {d}, {d}, {wd}
             .endm
-            beqz {turns}, 3f
             2:
+            li {a}, 0
+            li {b}, 0
+            li {c}, 0
+            li {d}, 0
+            mv {x}, {first}
+            beq {x}, {eights}, 4f
+            3:
             .irp at, 0, 1, 2, 3, 4, 5, 6, 7
             kiln_tap \\at
             .endr
             addi {x}, {x}, 8
             addi {w}, {w}, 32
-            addi {turns}, {turns}, -1
-            bnez {turns}, 2b
-            3:
-            beqz {left}, 5f
+            bne {x}, {eights}, 3b
             4:
+            beq {x}, {stop}, 6f
+            5:
             kiln_tap 0
             addi {x}, {x}, 1
             addi {w}, {w}, 4
-            addi {left}, {left}, -1
-            bnez {left}, 4b
-            5:
+            bne {x}, {stop}, 5b
+            6:
+            kiln_result {a}, 0
+            kiln_result {b}, 1
+            kiln_result {c}, 2
+            kiln_result {d}, 3
+            addi {bias}, {bias}, 16
+            addi {out}, {out}, 8
+            bne {out}, {end}, 2b
             .purgem kiln_tap
+            .purgem kiln_result
             ",
-            x = inout(reg) x.as_ptr() => _, w = inout(reg) w.as_ptr() => _,
-            turns = inout(reg) x.len() / 8 => _, left = inout(reg) x.len() % 8 => _,
+            first = in(reg) first, eights = in(reg) first.wrapping_add(x.len() / 8 * 8), stop = in(reg) first.wrapping_add(x.len()),
+            x = out(reg) _, w = inout(reg) w.as_ptr() => _,
+            bias = inout(reg) bias.as_ptr() => _, out = inout(reg) out => _, end = in(reg) out.wrapping_add(results),
             x0 = out(reg) _, wa = out(reg) _, wb = out(reg) _, wc = out(reg) _, wd = out(reg) _,
-            a = inout(reg) *a, b = inout(reg) *b, c = inout(reg) *c, d = inout(reg) *d,
-            options(nostack, readonly),
+            a = out(reg) _, b = out(reg) _, c = out(reg) _, d = out(reg) _,
+            left = in(reg) by.left, twice = in(reg) by.twice, right = in(reg) by.right, last = in(reg) by.last,
+            lo = in(reg) by.lo, hi = in(reg) by.hi, zero = in(reg) by.zero_point,
+            options(nostack),
         );
     }
-    sums
 }

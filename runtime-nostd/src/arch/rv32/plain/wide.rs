@@ -1,35 +1,35 @@
-//! Sums of four channels or filters in plain Rust.
+//! Four channels or filters at a time in plain Rust.
 
-#![allow(unsafe_code)]
-
-use crate::arch::rv32::wide::{Window, LANES};
+use crate::arch::extent::product;
+use crate::arch::rv32::wide::{Factor, Window, LANES};
 use core::cell::Cell;
 
-/// Sums of the products of four channels from `c` on with `w`, four weights for each row of the window.
+/// Results of the first channels, one of each, as far as they are whole fours. `w` has four weights for each row of the window.
 ///
-/// # Safety
-/// There are so many channels, and as many weights.
-pub(crate) unsafe fn channels(window: &Window<'_>, c: usize, w: &[i16]) -> [i32; LANES] {
-    let mut sums = [0i32; LANES];
-    let rows = window.parts.iter().flat_map(|(x, _)| x.chunks_exact(window.channels.max(1)));
-    for (x, w) in rows.zip(w.chunks_exact(LANES)) {
-        for ((sum, x), w) in sums.iter_mut().zip(x.get(c..).unwrap_or(&[])).zip(w) {
-            *sum = sum.wrapping_add(i32::from(x.get()) * i32::from(*w));
-        }
+/// Nothing where something is missing.
+pub(crate) fn fours_of_channels(window: &Window<'_>, w: &[i16], bias: &[i32], by: &Factor, out: &[Cell<i8>]) {
+    let results = out.len() / LANES * LANES;
+    let fits =
+        results <= window.channels && results <= bias.len() && product(results, window.rows()) <= w.len();
+    if !fits {
+        return;
     }
-    sums
+    for (c, (out, &bias)) in out.iter().zip(bias).enumerate().take(results) {
+        out.set(by.result(bias.wrapping_add(window.channel(c, w))) as i8);
+    }
 }
 
-/// Sums of the products of `x` with four filters that alternate in `w`; nothing where these have another number of weights.
-pub(crate) fn filters(x: &[Cell<i8>], w: &[i8]) -> [i32; LANES] {
-    let mut sums = [0i32; LANES];
-    if w.len() / LANES != x.len() {
-        return sums;
+/// Results of the first filters, as far as they are whole fours. Filters in `w` alternate by four.
+///
+/// Nothing where something is missing.
+pub(crate) fn fours_of_filters(x: &[Cell<i8>], w: &[i8], bias: &[i32], by: &Factor, out: &[Cell<i16>]) {
+    let results = out.len() / LANES * LANES;
+    if results > bias.len() || product(results, x.len()) > w.len() {
+        return;
     }
-    for (x, w) in x.iter().zip(w.chunks_exact(LANES)) {
-        for (sum, w) in sums.iter_mut().zip(w) {
-            *sum = sum.wrapping_add(i32::from(x.get()) * i32::from(*w));
-        }
+    for (o, (out, &bias)) in out.iter().zip(bias).enumerate().take(results) {
+        let weights = w.get(o / LANES * LANES * x.len() + o % LANES..).unwrap_or(&[]).iter().step_by(LANES);
+        let products = x.iter().zip(weights).map(|(x, &w)| i32::from(x.get()) * i32::from(w));
+        out.set(by.result(products.fold(bias, i32::wrapping_add)) as i16);
     }
-    sums
 }
