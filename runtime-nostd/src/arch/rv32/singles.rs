@@ -4,7 +4,6 @@
 
 use super::blocks::singles::add;
 use super::upper::{Channels, UpperRequant};
-use super::wide::Factor;
 use crate::params::Rescale;
 use crate::rows::{Band, Rows};
 use core::cell::Cell;
@@ -188,7 +187,6 @@ pub(super) fn multiply_wide(
         return;
     }
     let Some(tiles) = Tiles::new(w, size, filters) else { return };
-    let by = Factor::new(by);
     for (row, out) in y.of_band(band) {
         let (mut tiles, x) = (tiles, x.row(row));
         if x.len() != size {
@@ -203,7 +201,7 @@ pub(super) fn multiply_wide(
             };
             let [[a, b], [c, d], [e, f], [g, h]] = sums;
             for (out, v) in out.iter().zip([a, b, c, d, e, f, g, h]) {
-                out.set(by.result(v) as i16);
+                out.set(by.apply(v) as i16);
             }
         }
     }

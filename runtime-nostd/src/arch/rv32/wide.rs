@@ -116,7 +116,7 @@ pub(crate) struct Factor {
 
 impl Factor {
     #[inline(always)]
-    pub(super) fn new(by: &Rescale) -> Self {
+    fn new(by: &Rescale) -> Self {
         let Rescale { by, zero_point, lo, hi } = *by;
         let [lo, hi] = [lo, hi].map(|end| end.saturating_sub(zero_point));
         let (left, right) = (by.shift.max(0) as u32, by.shift.min(0).unsigned_abs());
