@@ -4,12 +4,12 @@ use crate::arch::extent::product;
 use crate::arch::rv32::wide::{Factor, Window, LANES};
 use core::cell::Cell;
 
-/// `kiln_result`: the sum `v` and bias number `i` as a result ([`Factor::result`]), in 17 instructions.
-macro_rules! define_result {
+/// `kiln_rescaled`: the sum `v` and bias number `i` as a result ([`Factor::result`]), in 17 instructions.
+macro_rules! define_rescaled {
     ($store:literal, $size:literal) => {
         concat!(
             "
-            .macro kiln_result v, i
+            .macro kiln_rescaled v, i
             lw {wa}, 4*\\i({bias})
             add \\v, \\v, {wa}
             sll \\v, \\v, {left}
@@ -41,6 +41,13 @@ macro_rules! define_result {
     };
 }
 
+/// A part of a [`Window`].
+#[repr(C)]
+struct Part {
+    x: *const i16,
+    rows: usize,
+}
+
 /// Results of the first channels, one of each, as far as they are whole fours: a row of four channels takes 17 instructions. `w` has four weights for each row of the window.
 ///
 /// Nothing where something is missing.
@@ -52,13 +59,12 @@ pub(crate) fn fours_of_channels(window: &Window<'_>, w: &[i16], bias: &[i32], by
     if results == 0 || !fits {
         return;
     }
-    let [(first, rows), (second, others)] = window.parts;
-    let parts = [(first.as_ptr().cast::<i16>(), rows), (second.as_ptr().cast::<i16>(), others)];
+    let parts = window.parts.map(|(x, rows)| Part { x: x.as_ptr().cast(), rows });
     let out = out.as_ptr();
     // SAFETY: each part has so many rows of all channels. There are channels, biases and results for all fours, and weights for each of them and both parts' rows (compared above).
     unsafe {
         core::arch::asm!(
-            define_result!("sb", "1"),
+            define_rescaled!("sb", "1"),
             "
             .macro kiln_row at
             lh {xa}, 0({x})
@@ -110,16 +116,16 @@ pub(crate) fn fours_of_channels(window: &Window<'_>, w: &[i16], bias: &[i32], by
             7:
             addi {turns}, {parts}, 16
             bne {part}, {turns}, 3b
-            kiln_result {a}, 0
-            kiln_result {b}, 1
-            kiln_result {c}, 2
-            kiln_result {d}, 3
+            kiln_rescaled {a}, 0
+            kiln_rescaled {b}, 1
+            kiln_rescaled {c}, 2
+            kiln_rescaled {d}, 3
             addi {at}, {at}, 8
             addi {bias}, {bias}, 16
             addi {out}, {out}, 4
             bne {out}, {end}, 2b
             .purgem kiln_row
-            .purgem kiln_result
+            .purgem kiln_rescaled
             ",
             parts = in(reg) parts.as_ptr(), part = out(reg) _, x = out(reg) _, rows = out(reg) _, turns = out(reg) _,
             step = in(reg) 2 * window.channels, at = inout(reg) 0 => _, w = inout(reg) w.as_ptr() => _,
@@ -146,7 +152,7 @@ pub(crate) fn fours_of_filters(x: &[Cell<i8>], w: &[i8], bias: &[i32], by: &Fact
     // SAFETY: there are biases and results for all fours, and weights for each of them and each element (compared above).
     unsafe {
         core::arch::asm!(
-            define_result!("sh", "2"),
+            define_rescaled!("sh", "2"),
             "
             .macro kiln_tap at
             lb {x0}, \\at({x})
@@ -185,15 +191,15 @@ pub(crate) fn fours_of_filters(x: &[Cell<i8>], w: &[i8], bias: &[i32], by: &Fact
             addi {w}, {w}, 4
             bne {x}, {stop}, 5b
             6:
-            kiln_result {a}, 0
-            kiln_result {b}, 1
-            kiln_result {c}, 2
-            kiln_result {d}, 3
+            kiln_rescaled {a}, 0
+            kiln_rescaled {b}, 1
+            kiln_rescaled {c}, 2
+            kiln_rescaled {d}, 3
             addi {bias}, {bias}, 16
             addi {out}, {out}, 8
             bne {out}, {end}, 2b
             .purgem kiln_tap
-            .purgem kiln_result
+            .purgem kiln_rescaled
             ",
             first = in(reg) first, eights = in(reg) first.wrapping_add(x.len() / 8 * 8), stop = in(reg) first.wrapping_add(x.len()),
             x = out(reg) _, w = inout(reg) w.as_ptr() => _,
