@@ -14,8 +14,9 @@ use kiln::kernels::{
 
 #[cfg(not(target_arch = "arm"))]
 use kiln::kernels::{
-    conv2d_i8_rv32_mixed, conv2d_i8_rv32_pairs, conv2d_i8_rv32_quads, conv2d_i8_rv32_winograd,
-    dense_i8_rv32_singles, depthwise2d_i8_rv32, depthwise2d_i8_rv32_rolling, UpperRequant,
+    conv1_i16_i8_rv32, conv2d_i8_rv32_mixed, conv2d_i8_rv32_pairs, conv2d_i8_rv32_quads,
+    conv2d_i8_rv32_winograd, dense_i8_i16_rv32, dense_i8_rv32_singles, depthwise2d_i8_rv32,
+    depthwise2d_i8_rv32_rolling, UpperRequant,
 };
 
 pub(crate) const CHECKS: &[Check] = &[Check { name: "hostile sizes write nothing beside the result", run }];
@@ -158,6 +159,15 @@ fn run(rng: &mut Rng, mut scratch: Scratch<'_>) -> Result<(), Mismatch> {
                 20 if rng.one_in(2) => conv2d_i8_rv32_mixed(&p, x_rows, bytes, 0, &upper, work, y_rows, band),
                 20 => conv2d_i8_rv32_quads(&p, x_rows, bytes, 0, &upper, work, y_rows, band),
                 21 => conv2d_i8_rv32_winograd(&near, x_rows, w, 0, &upper, work, y_rows, band),
+                22 if rng.one_in(2) => {
+                    let y = Rows::ring(halves, size(rng, out_row), size(rng, out_h));
+                    dense_i8_i16_rv32(x_rows, bytes, w, &rescale, y, band);
+                }
+                23 if rng.one_in(2) => {
+                    let x = Rows::ring(halves, p.in_c, size(rng, in_h));
+                    let weights = scratch.halves.take(rng.size(0, 600));
+                    conv1_i16_i8_rv32(&p, x, weights, w, &rescale, y_rows, band);
+                }
                 22 => dense_i8_rv32_singles(x_rows, w, &upper, y_rows, band),
                 _ => depthwise2d_i8_rv32_rolling(&p, x_rows, bytes, 0, &upper, y_rows, band),
             }

@@ -3,15 +3,15 @@
 use crate::conv::{describe, run_any};
 use crate::reference::tap;
 use crate::v6m::{add, resize, shape};
-use crate::wide::result;
+use crate::wide::{conv, result};
 use crate::winograd::work;
 use crate::{cells, Case, Check, Mismatch, Rng, Scratch, CREW};
 use kiln::kernels::{
-    add_i8_rv32, conv2d_i8_rv32_mixed, conv2d_i8_rv32_mixed_crew, conv2d_i8_rv32_pairs,
-    conv2d_i8_rv32_pairs_crew, conv2d_i8_rv32_quads, conv2d_i8_rv32_quads_crew, dense_i8_i16_rv32_singles,
-    dense_i8_rv32_pairs, dense_i8_rv32_quads, dense_i8_rv32_singles, depthwise2d_i8_rv32,
-    depthwise2d_i8_rv32_crew, depthwise2d_i8_rv32_rolling, depthwise2d_i8_rv32_rolling_crew, Band, Conv,
-    Rescale, Rows, UpperRequant,
+    add_i8_rv32, conv1_i16_i8_rv32, conv2d_i8_rv32_mixed, conv2d_i8_rv32_mixed_crew, conv2d_i8_rv32_pairs,
+    conv2d_i8_rv32_pairs_crew, conv2d_i8_rv32_quads, conv2d_i8_rv32_quads_crew, dense_i8_i16_rv32,
+    dense_i8_i16_rv32_singles, dense_i8_rv32_pairs, dense_i8_rv32_quads, dense_i8_rv32_singles,
+    depthwise2d_i8_rv32, depthwise2d_i8_rv32_crew, depthwise2d_i8_rv32_rolling,
+    depthwise2d_i8_rv32_rolling_crew, Band, Conv, Rescale, Rows, UpperRequant,
 };
 
 pub(crate) const CHECKS: &[Check] = &[
@@ -19,13 +19,15 @@ pub(crate) const CHECKS: &[Check] = &[
         name: "add_i8_rv32",
         run: |rng, scratch| add(rng, scratch, |p, a, b, y| add_i8_rv32(p, 17, a, b, y)),
     },
+    Check { name: "conv1_i16_i8_rv32", run: |rng, scratch| conv(rng, scratch, conv1_i16_i8_rv32) },
     Check { name: "conv2d_i8_rv32_mixed", run: |rng, scratch| convolution(rng, scratch, 2, true) },
     Check { name: "conv2d_i8_rv32_pairs", run: |rng, scratch| convolution(rng, scratch, 1, false) },
     Check { name: "conv2d_i8_rv32_quads", run: |rng, scratch| convolution(rng, scratch, 2, false) },
     Check { name: "dense_i8_rv32_pairs", run: |rng, scratch| dense(rng, scratch, 1) },
     Check { name: "dense_i8_rv32_quads", run: |rng, scratch| dense(rng, scratch, 2) },
     Check { name: "dense_i8_rv32_singles", run: |rng, scratch| dense(rng, scratch, 0) },
-    Check { name: "dense_i8_i16_rv32_singles", run: dense_wide },
+    Check { name: "dense_i8_i16_rv32", run: |rng, scratch| dense_wide(rng, scratch, true) },
+    Check { name: "dense_i8_i16_rv32_singles", run: |rng, scratch| dense_wide(rng, scratch, false) },
     Check { name: "depthwise2d_i8_rv32", run: |rng, scratch| depthwise(rng, scratch, false) },
     Check { name: "depthwise2d_i8_rv32_rolling", run: |rng, scratch| depthwise(rng, scratch, true) },
 ];
@@ -101,17 +103,26 @@ fn dense(rng: &mut Rng, mut scratch: Scratch<'_>, each: usize) -> Result<(), Mis
     y.compare(case.with("offset", offset).with("words", q.words).with("work", work.len()))
 }
 
-fn dense_wide(rng: &mut Rng, mut scratch: Scratch<'_>) -> Result<(), Mismatch> {
+fn dense_wide(rng: &mut Rng, mut scratch: Scratch<'_>, in_fours: bool) -> Result<(), Mismatch> {
     let (size, n, rows) = (rng.size(1, 70), rng.size(1, 20), rng.size(1, 3));
     let x = scratch.bytes.take_at(rows * size, rng.size(0, 3));
     rng.fill_i8(x);
     let x = cells(x);
     let (filters, _) = filters(rng, &mut scratch, n, size);
     let words = singles(rng, &mut scratch, filters, size);
-    let bias = scratch.words.take(n);
+    let fours = scratch.bytes.take(n.next_multiple_of(4) * size);
+    for (at, weight) in fours.iter_mut().enumerate() {
+        let (tap, o) = (at / 4 % size, at / 4 / size * 4 + at % 4);
+        *weight = filters.get(o * size + tap).copied().unwrap_or(0);
+    }
+    let bias = scratch.words.take(n.next_multiple_of(4));
     rng.fill_i32(bias, -20_000, 20_000);
     let (zero_point, lo, hi) = (rng.int(-100, 100), rng.pick(&[-32768, 0]), rng.pick(&[32767, 1000]));
-    let by = Rescale { by: rng.scale(size as u32 * 32), zero_point, lo, hi };
+    let mut by = Rescale { by: rng.scale(size as u32 * 32), zero_point, lo, hi };
+    if rng.one_in(4) {
+        by.by.shift = rng.int(0, 4);
+    }
+    let by = by;
     let y = scratch.halves.twins(rows * n, rng.size(0, 3), 77);
     for (index, y) in y.expected().iter().enumerate() {
         let (row, o) = (index / n, index % n);
@@ -121,7 +132,10 @@ fn dense_wide(rng: &mut Rng, mut scratch: Scratch<'_>) -> Result<(), Mismatch> {
     }
     let band = Band { first: 0, rows };
     let (x, got) = (Rows::whole(x, size), Rows::whole(y.got(), n));
-    dense_i8_i16_rv32_singles(x, words, bias, &by, got, band);
+    match in_fours {
+        true => dense_i8_i16_rv32(x, fours, bias, &by, got, band),
+        false => dense_i8_i16_rv32_singles(x, words, bias, &by, got, band),
+    }
     y.compare(Case::new().with("size", size).with("n", n).with("rows", rows))
 }
 

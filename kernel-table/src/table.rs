@@ -367,6 +367,10 @@ macro_rules! kernel_table {
             };
         }
         Rv32 {
+            Conv1I16I8Rv32 = conv1_i16_i8_rv32(I16, I16) -> I8 {
+                arithmetic: Reference,
+                cycles: &[(Hazard3, cycles(6440, 28300, 471))]
+            };
             Conv2dI8Rv32Pairs = conv2d_i8_rv32_pairs(I8, I8) -> I8 {
                 arithmetic: Upper, on_crew: Conv2dI8Rv32PairsCrew,
                 cycles: &[
@@ -664,7 +668,11 @@ macro_rules! kernel_table {
                     (Hazard3, cycles(2245, 44773, 0).each(&[(Tile, 508616), (Window, 45970), (Line, 181891), (Corrected, 8803), (LeftProduct, 2268)])),
                 ]
             };
-            DenseI8I16Rv32Singles = dense_i8_i16_rv32_singles(I8, I8) -> I16 { arithmetic: Reference, cycles: &[(Hazard3, cycles(4858, 52743, 91))] };
+            DenseI8I16Rv32 = dense_i8_i16_rv32(I8, I8) -> I16 { arithmetic: Reference, cycles: &[(Hazard3, cycles(4626, 22700, 239))] };
+            DenseI8I16Rv32Singles = dense_i8_i16_rv32_singles(I8, I8) -> I16 {
+                arithmetic: Reference,
+                cycles: &[(Hazard3, cycles(2262, 48800, 130).each(&[(Window, 46900), (LeftProduct, 2517)]))]
+            };
             DenseI8Rv32Quads = dense_i8_rv32_quads(I8, I8) -> I8 {
                 arithmetic: Upper,
                 cycles: &[

@@ -66,8 +66,12 @@ impl<'a> Selector<'a> {
         let weights = self.constant_arg("WEIGHTS", Data::new(packed), Element::I16);
         let bias = self.constant_arg("BIAS", Data::from_i32(&bias), Element::I32);
         let conv = Arg::Struct(self.conv_params(&shape));
-        let forms = [KernelId::Conv1I16I8Mve, KernelId::Conv1I16I8Dsp, KernelId::Conv1I16I8];
-        let kernel = self.best_of(forms);
+        let kernel = self.best_of([
+            KernelId::Conv1I16I8Mve,
+            KernelId::Conv1I16I8Dsp,
+            KernelId::Conv1I16I8Rv32,
+            KernelId::Conv1I16I8,
+        ]);
         let (x, y) = (self.rows(node.operands[0])?, self.rows(node.result)?);
         let images = Images { x, y, count: shape.images, out_h: shape.out_h };
         self.call_on(images, kernel, &[], &[conv], &[weights, bias, by], &[]);

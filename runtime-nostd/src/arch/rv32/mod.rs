@@ -17,13 +17,14 @@ pub(crate) mod parts;
 pub(crate) mod rolling;
 pub(crate) mod singles;
 pub(crate) mod upper;
+pub(crate) mod wide;
 pub(crate) mod windows;
 pub(crate) mod winograd;
 
 /// What generated code calls.
 pub(crate) mod kernels {
     pub use super::upper::UpperRequant;
-    pub use super::{conv::*, dense::*, depthwise::*, elementwise::*, parts::*, winograd::*};
+    pub use super::{conv::*, dense::*, depthwise::*, elementwise::*, parts::*, wide::*, winograd::*};
 }
 
 use super::rv32_blocks as blocks;

@@ -121,6 +121,16 @@ fn singles(layer: &Layer) -> Work {
         .with(Count::Line, 1)
 }
 
+/// Rows with results of 16 bits: four filters at a time.
+pub(super) fn fours(asked: &Asked<'_>, layer: &Layer) -> Work {
+    let (filters, taps) = (layer.bias.len(), layer.filter(0).len());
+    let results = asked.graph.ty(asked.node.result).shape.numel();
+    let tiles = filters.div_ceil(4);
+    let work = Work::default().with(Count::Product, 4 * tiles * taps).with(Count::Tile, tiles);
+    let work = work.with(Count::Result, filters).with(Count::Line, 1);
+    work.times(results.checked_div(filters).unwrap_or(0)).with(Count::Call, 1)
+}
+
 /// Of any filters, pixel by pixel.
 fn depthwise(shape: &Shape) -> Work {
     let taps = shape.k_h * shape.k_w;

@@ -65,7 +65,10 @@ struct Sum(AddAffine);
 
 /// A matrix product of single rows with results of 16 bits.
 #[derive(Clone, Debug)]
-struct Wide(Rc<Layer>);
+struct Wide {
+    layer: Rc<Layer>,
+    id: KernelId,
+}
 
 /// What all kernels of a layer have in common.
 #[derive(Clone, Debug)]
@@ -84,12 +87,16 @@ impl Processor for Rv32 {
             return sum.map(choice).into_iter().collect();
         }
         if let Some(layer) = wide(asked) {
-            let id = KernelId::DenseI8I16Rv32Singles;
-            let products = kiln_ir::macs(asked.graph, asked.node) as usize;
-            let work = kernel::work(asked.graph, asked.node, products);
-            let cycles = kernel::cycles(asked.options, id, core, &work).filter(|&cycles| cycles < below);
-            let choice = |cycles| Choice { work, ..Choice::new(Rc::new(Wide(layer)), cycles) };
-            return cycles.map(choice).into_iter().collect();
+            let ways = [
+                (KernelId::DenseI8I16Rv32, counted::fours(asked, &layer)),
+                (KernelId::DenseI8I16Rv32Singles, Way::Singles.work(asked, &layer)),
+            ];
+            let choice = |(id, work): (KernelId, Work)| {
+                let cycles = kernel::cycles(asked.options, id, core, &work)?;
+                let kernel = Wide { layer: layer.clone(), id };
+                (cycles < below).then(|| Choice { work, ..Choice::new(Rc::new(kernel), cycles) })
+            };
+            return ways.into_iter().filter_map(choice).collect();
         }
         if !matches!(asked.node.op, Op::Conv2d { .. } | Op::Dense { .. }) || asked.packing.is_some() {
             return Vec::new();
@@ -336,11 +343,11 @@ impl kernel::Kernel for Sum {
 
 impl kernel::Kernel for Wide {
     fn name(&self) -> Cow<'static, str> {
-        KernelId::DenseI8I16Rv32Singles.name().into()
+        self.id.name().into()
     }
 
     fn calls<'a>(&self, selector: &mut Selector<'a>, node: &'a Node) -> Selected {
-        selector.wide_rows(node, &self.0)
+        selector.wide_rows(node, self)
     }
 
     fn as_any(&self) -> &dyn Any {
@@ -349,16 +356,25 @@ impl kernel::Kernel for Wide {
 }
 
 impl<'a> Selector<'a> {
-    fn wide_rows(&mut self, node: &'a Node, layer: &Layer) -> Selected {
+    fn wide_rows(&mut self, node: &'a Node, Wide { layer, id }: &Wide) -> Selected {
         let by = match &node.op {
             Op::Dense { rescale, clamp } => self.one_factor(node, rescale, clamp),
             _ => None,
         };
         let by = by.ok_or_else(|| self.no_kernel(node))?;
         let [x, y, band] = self.matrix_rows(node)?;
-        let weights = self.constant_arg("WEIGHTS", Data::from_i32(&pack::singles(layer)), Element::I32);
-        let bias = self.constant_arg("BIAS", Data::from_i32(&layer.bias), Element::I32);
-        self.call(KernelId::DenseI8I16Rv32Singles, vec![x, weights, bias, by, y, band]);
+        let mut bias = layer.bias.clone();
+        let (weights, element) = match id {
+            KernelId::DenseI8I16Rv32 => {
+                let fours = pack::channels_in_fours(&layer.weights, bias.len());
+                bias.resize(bias.len().next_multiple_of(4), 0);
+                (Data::from_i8(&fours), Element::I8)
+            }
+            _ => (Data::from_i32(&pack::singles(layer)), Element::I32),
+        };
+        let weights = self.constant_arg("WEIGHTS", weights, element);
+        let bias = self.constant_arg("BIAS", Data::from_i32(&bias), Element::I32);
+        self.call(*id, vec![x, weights, bias, by, y, band]);
         Ok(())
     }
 

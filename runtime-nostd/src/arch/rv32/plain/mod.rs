@@ -6,4 +6,5 @@ pub(crate) mod pairs;
 pub(crate) mod quads;
 pub(crate) mod rolling;
 pub(crate) mod singles;
+pub(crate) mod wide;
 pub(crate) mod winograd;
