@@ -209,7 +209,7 @@ macro_rules! kernel_table {
             Conv2dI8F32Dynamic = conv2d_i8_f32_dynamic(I8, I8) -> F32 {
                 packed: Conv2dI8xi4F32Dynamic,
                 cycles: &[
-                    (M4, cycles(4022, 84446, 0).each(&[(Line, 1907295)])),
+                    (M4, cycles(2500, 76830, 0).each(&[(Line, 213500), (Left, 130000), (LeftProduct, 3020)])),
                     (M0, cycles(10629, 818498, 0).each(&[(Line, 3728646)])),
                     (M55, cycles(651, 60029, 0).each(&[(Line, 1573699)])),
                     (Hazard3, cycles(5817, 356008, 0).each(&[(Line, 1304354)])),
@@ -537,7 +537,7 @@ macro_rules! kernel_table {
             DenseI8F32Dynamic = dense_i8_f32_dynamic(I8, I8) -> F32 {
                 packed: DenseI8xi4F32Dynamic,
                 cycles: &[
-                    (M4, cycles(4247, 75487, 0).each(&[(Line, 850883)])),
+                    (M4, cycles(2500, 76750, 0).each(&[(Line, 758000), (Left, 130000), (LeftProduct, 3020)])),
                     (M0, cycles(11199, 788906, 0).each(&[(Line, 1711222)])),
                     (M55, cycles(750, 61719, 0).each(&[(Line, 688366)])),
                     (Hazard3, cycles(5592, 367363, 0).each(&[(Line, 1008431)])),
@@ -573,7 +573,7 @@ macro_rules! kernel_table {
             DenseRowsI8 = dense_rows_i8(I8, I8) -> I8 {
                 arithmetic: Reference, floating: DenseRowsI8Float,
                 cycles: &[
-                    (M4, cycles(3897, 346700, 0).each(&[(Piece, 436150)])),
+                    (M4, cycles(2144, 346700, 0).each(&[(Piece, 436150)])),
                     (M0, cycles(12094, 143500, 0).each(&[(Piece, 40950)])),
                     (M55, cycles(303, 351560, 0).each(&[(Piece, 437690)])),
                     (Hazard3, cycles(5583, 190360, 0).each(&[(Piece, 240560)])),

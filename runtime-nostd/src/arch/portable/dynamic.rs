@@ -7,7 +7,7 @@ use super::dense::matrix;
 use super::depthwise::depthwise2d;
 use super::math;
 use super::sum::{clip, layers, Sum, LANES};
-use crate::arch::four_block;
+use crate::arch::sum_i8;
 use crate::params::{Conv, DynamicLayer};
 use crate::rows::{Band, Rows};
 use core::cell::Cell;
@@ -120,7 +120,7 @@ impl Sum for Dynamic<'_> {
 
     #[inline(always)]
     fn four(x: &[Cell<i8>], w: &[i8], acc: &mut [i32; LANES]) -> bool {
-        four_block::bytes(x, w, acc)
+        sum_i8::four(x, w, acc)
     }
 
     #[inline(always)]

@@ -82,7 +82,8 @@ fn products<T: Copy, A: Copy>(
                 let row = at_a.wrapping_add(i.wrapping_mul(p.k));
                 let (Some(y), Some(a)) = (rows.next(), a.run(row, p.k)) else { return };
                 let mut column = at_b;
-                let (fours, rest) = if fours { y.as_chunks::<4>() } else { (&[][..], y) };
+                let fours = y.chunks_exact(if fours { 4 } else { usize::MAX });
+                let rest = fours.remainder();
                 for y in fours {
                     let columns = [0, 1, 2, 3].map(|i| b.run(column.wrapping_add(p.k.wrapping_mul(i)), p.k));
                     let [Some(b0), Some(b1), Some(b2), Some(b3)] = columns else { return };

@@ -125,13 +125,14 @@ pub(crate) fn pool2d<T: Copy, A: Copy, F: Fn(A) -> T>(
             let finish = finish(taps);
             let window =
                 Window { top, bottom, from: left.wrapping_mul(pitch), to: right.wrapping_mul(pitch), pitch };
-            let (fours, rest) = out.as_chunks::<4>();
-            for (four, out) in fours.iter().enumerate() {
+            let fours = out.chunks_exact(4);
+            let (first_left, rest) = (4 * fours.len(), fours.remainder());
+            for (four, out) in fours.enumerate() {
                 let sums = window.fold::<_, _, 4>(x, 4 * four, start, &fold);
                 out.iter().zip(sums).for_each(|(out, sum)| out.set(finish(sum)));
             }
             for (c, out) in rest.iter().enumerate() {
-                let [sum] = window.fold(x, 4 * fours.len() + c, start, &fold);
+                let [sum] = window.fold(x, first_left + c, start, &fold);
                 out.set(finish(sum));
             }
         }

@@ -2,7 +2,7 @@
 
 use super::depthwise::Taps;
 use super::math::round_even;
-use crate::arch::{four_block, opaque};
+use crate::arch::{opaque, sum_f32, sum_i8};
 use crate::fixed::to_i8;
 use crate::params::{FloatRequant, Requant, Scale};
 use core::cell::Cell;
@@ -115,7 +115,7 @@ pub(crate) trait Weight: Copy + Into<i32> + 'static {
 impl Weight for i8 {
     #[inline(always)]
     fn four(x: &[Cell<i8>], w: &[i8], acc: &mut [i32; LANES]) -> bool {
-        four_block::bytes(x, w, acc)
+        sum_i8::four(x, w, acc)
     }
 }
 
@@ -224,17 +224,17 @@ impl Sum for Float<'_> {
 
     #[inline(always)]
     fn four(x: &[Cell<f32>], w: &[f32], acc: &mut [f32; LANES]) -> bool {
-        four_block::floats(x, w, acc)
+        sum_f32::four(x, w, acc)
     }
 
     #[inline(always)]
     fn pixel(self, x: &[Cell<f32>], w: &[f32], o: usize, out: &[Cell<f32>]) -> usize {
-        four_block::pixel(x, w, from(self.bias, o), [self.lo, self.hi], out)
+        sum_f32::pixel(x, w, from(self.bias, o), [self.lo, self.hi], out)
     }
 
     #[inline(always)]
     fn window(self, taps: &Taps<'_, f32>, w: &[f32], out: &[Cell<f32>]) -> usize {
-        four_block::window(taps, w, self.bias, [self.lo, self.hi], out)
+        sum_f32::window(taps, w, self.bias, [self.lo, self.hi], out)
     }
 
     #[inline(always)]
@@ -249,7 +249,7 @@ impl Sum for Float<'_> {
 
     #[inline(always)]
     fn finish(self, o: usize, acc: &[f32], out: &[Cell<f32>]) {
-        let done = four_block::finish(acc, from(self.bias, o), [self.lo, self.hi], out);
+        let done = sum_f32::finish(acc, from(self.bias, o), [self.lo, self.hi], out);
         let bias = from(self.bias, o.wrapping_add(done));
         for ((acc, out), bias) in acc.iter().zip(out).skip(done).zip(bias) {
             out.set(clip(acc + bias, self.lo, self.hi));

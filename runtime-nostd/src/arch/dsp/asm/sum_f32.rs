@@ -116,7 +116,7 @@ macro_rules! finish_four {
 
 /// Adds the products of floats.
 #[inline(always)]
-pub(crate) fn floats(x: &[Cell<f32>], w: &[f32], acc: &mut [f32; 4]) -> bool {
+pub(crate) fn four(x: &[Cell<f32>], w: &[f32], acc: &mut [f32; 4]) -> bool {
     let n = x.len().min(w.len() / 4);
     // SAFETY: there are `n` elements, and four weights for each. Every register is declared.
     unsafe {
@@ -217,12 +217,6 @@ pub(crate) fn finish(acc: &[f32], bias: &[f32], [lo, hi]: [f32; 2], out: &[Cell<
         )
     }
     results
-}
-
-/// Adds nothing.
-#[inline(always)]
-pub(crate) fn bytes(_: &[Cell<i8>], _: &[i8], _: &mut [i32; 4]) -> bool {
-    false
 }
 
 /// Where results go, and what becomes of sums before.
