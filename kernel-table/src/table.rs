@@ -563,7 +563,7 @@ macro_rules! kernel_table {
                 arithmetic: Reference, floating: DenseI8Float, packed: DenseI8xi4,
                 cycles: &[
                     (M0, cycles(10269, 474957, 0).each(&[(Line, 1117950)])),
-                    (M4, cycles(4260, 93800, 1150)),
+                    (M4, cycles(2500, 52900, 698)),
                     (Hazard3, cycles(4730, 55800, 0).and(5000, 949000)),
                 ],
                 small: &[(M0, cycles(11590, 570122, 0).each(&[(Line, 1280172)]))]
@@ -584,7 +584,7 @@ macro_rules! kernel_table {
             DenseI8I16 = dense_i8_i16(I8, I8) -> I16 {
                 arithmetic: Reference,
                 cycles: &[
-                    (M4, cycles(4251, 93125, 0).each(&[(Line, 206934)])),
+                    (M4, cycles(2563, 89750, 0).each(&[(Line, 107000)])),
                     (M0, cycles(11315, 152449, 0).each(&[(Line, 182628)])),
                     (Hazard3, cycles(5668, 75328, 0).each(&[(Line, 120447)])),
                 ],

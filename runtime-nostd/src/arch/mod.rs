@@ -42,13 +42,13 @@ pub(crate) mod dot_block;
 /// The inner blocks of sums of products of floats, in [`portable`], if there are some.
 #[cfg_attr(kiln_mve, path = "mve/sum_f32.rs")]
 #[cfg_attr(all(kiln_fpu, not(kiln_mve)), path = "dsp/asm/sum_f32.rs")]
-#[cfg_attr(not(any(kiln_mve, kiln_fpu)), path = "portable/sum_f32.rs")]
+#[cfg_attr(not(any(kiln_mve, kiln_fpu)), path = "dsp/plain/sum_f32.rs")]
 mod sum_f32;
 
 /// The same of bytes.
 #[cfg_attr(kiln_mve, path = "mve/sum_i8.rs")]
 #[cfg_attr(all(kiln_dsp, not(kiln_mve)), path = "dsp/asm/sum_i8.rs")]
-#[cfg_attr(not(any(kiln_mve, kiln_dsp)), path = "portable/sum_i8.rs")]
+#[cfg_attr(not(any(kiln_mve, kiln_dsp)), path = "dsp/plain/sum_i8.rs")]
 mod sum_i8;
 
 /// Complex numbers of 16 bits, in [`portable`].

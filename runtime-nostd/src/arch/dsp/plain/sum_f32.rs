@@ -1,5 +1,5 @@
-//! Products with four filters whose elements alternate, and of channels with a filter each, where no block computes them: [`sum::dot`](super::sum::dot) and
-//! [`depthwise`](super::depthwise) do it.
+//! Products with four filters whose elements alternate, and of channels with a filter each, where no block computes them: [`sum::dot`](crate::arch::portable::sum::dot) and
+//! [`depthwise`](crate::arch::portable::depthwise) do it.
 
 use crate::arch::portable::depthwise::Taps;
 use core::cell::Cell;
