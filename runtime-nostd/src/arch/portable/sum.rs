@@ -121,8 +121,8 @@ impl Weight for i8 {
 
 impl Weight for i16 {
     #[inline(always)]
-    fn four(_: &[Cell<i8>], _: &[i16], _: &mut [i32; LANES]) -> bool {
-        false
+    fn four(x: &[Cell<i8>], w: &[i16], acc: &mut [i32; LANES]) -> bool {
+        sum_i8::four_wide(x, w, acc)
     }
 }
 

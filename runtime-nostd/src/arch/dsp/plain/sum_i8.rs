@@ -7,3 +7,9 @@ use core::cell::Cell;
 pub(crate) fn four(_: &[Cell<i8>], _: &[i8], _: &mut [i32; 4]) -> bool {
     false
 }
+
+/// Adds nothing.
+#[inline(always)]
+pub(crate) fn four_wide(_: &[Cell<i8>], _: &[i16], _: &mut [i32; 4]) -> bool {
+    false
+}
