@@ -17,7 +17,7 @@ const MODEL: std::ops::RangeInclusive<f64> = 0.95..=1.05;
 /// Steps that take less say nothing: what surrounds a call counts in them.
 const LEAST_CYCLES: u64 = 4_000;
 
-const MODELS: [&str; 15] = [
+const MODELS: [&str; 21] = [
     "mlperf_kws_int8",
     "mlperf_vww_int8",
     "mlperf_ad_int8",
@@ -33,6 +33,12 @@ const MODELS: [&str; 15] = [
     "mnist_emlearn_int8",
     "mnist_dense_cnn_int8",
     "silabs_micro_speech_int8",
+    "silabs_anomaly_detection_int8",
+    "tflm_micro_speech_int8",
+    "micro_speech_custom_int8",
+    "mlperf_ad_int8_floatio",
+    "mlperf_ad_hybrid",
+    "tinyengine_mcunet_vww_int8",
 ];
 /// How many of them are measured in each run.
 const FIRST: usize = 1;

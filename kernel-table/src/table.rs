@@ -211,7 +211,7 @@ macro_rules! kernel_table {
                 cycles: &[
                     (M4, cycles(2500, 76830, 0).each(&[(Line, 213500), (Left, 130000), (LeftProduct, 3020)])),
                     (M0, cycles(10629, 818498, 0).each(&[(Line, 3728646)])),
-                    (M55, cycles(651, 60029, 0).each(&[(Line, 1573699)])),
+                    (M55, cycles(750, 62070, 0).each(&[(Line, 206700)])),
                     (Hazard3, cycles(5817, 356008, 0).each(&[(Line, 1304354)])),
                 ]
             };
@@ -233,11 +233,11 @@ macro_rules! kernel_table {
             Conv2dI8 = conv2d_i8(I8, I8) -> I8 {
                 arithmetic: Reference, floating: Conv2dI8Float, packed: Conv2dI8xi4,
                 cycles: &[
-                    (M0, cycles(11244, 173561, 0).each(&[(Line, 1027478)])),
+                    (M0, cycles(11244, 173561, 0).each(&[(Line, 399500)])),
                     (M4, cycles(2250, 241000, 1000)),
                     (Hazard3, cycles(9000, 150000, 100).and(0, 900000)),
                 ],
-                small: &[(M0, cycles(11338, 176110, 1182).each(&[(Line, 999769)]))]
+                small: &[(M0, cycles(11338, 176110, 1182).each(&[(Line, 420000)]))]
             };
             Conv2dI8Float = conv2d_i8_float(I8, I8) -> I8 { arithmetic: Floats };
             Conv2dI8Once = conv2d_i8_once(I8, I8) -> I8 { arithmetic: Once };
@@ -1114,7 +1114,8 @@ macro_rules! kernel_table {
                     (M0, cycles(0, 634580, 565)),
                     (M55, cycles(0, 11792, 150)),
                     (Hazard3, cycles(0, 289504, 247)),
-                ]
+                ],
+                small: &[(M55, cycles(0, 46000, 119))]
             };
             DynamicScaleF32Asymmetric = dynamic_scale_f32_asymmetric(F32) -> F32;
             DynamicScaleF32Symmetric = dynamic_scale_f32_symmetric(F32) -> F32 {
@@ -1123,7 +1124,8 @@ macro_rules! kernel_table {
                     (M0, cycles(0, 0, 700).each(&[(Tap, 95494)])),
                     (M55, cycles(0, 0, 100).each(&[(Tap, 11252)])),
                     (Hazard3, cycles(0, 0, 315).each(&[(Tap, 58938)])),
-                ]
+                ],
+                small: &[(M55, cycles(0, 0, 138).each(&[(Tap, 13002)]))]
             };
             QuantizeF32I16 = quantize_f32_i16(F32) -> I16;
             QuantizeF32I16Even = quantize_f32_i16_even(F32) -> I16;
