@@ -161,8 +161,8 @@ fn floats_slide() {
     assert_eq!(slide("floats", &lines).hop, 1);
 }
 
-/// MLPerf's streaming wake word: 230 frames and the golden windows. With the same plain kernels for both, a frame takes no more than 6 % of an inference's
-/// instructions; with those for a Cortex-M4, on which one row at a time costs more than its share, no more than 90,000 cycles.
+/// MLPerf's streaming wake word: 230 frames and the golden windows. With the same plain kernels for both, where no core has blocks of assembly for their sums, a frame takes no more than
+/// 6 % of an inference's instructions; with those for a Cortex-M4, on which one row at a time costs more than its share, no more than 90,000 cycles.
 #[test]
 fn a_frame_costs_a_fraction_of_a_window() {
     let Some(folder) = kiln_host_tests::corpus_folder() else {
@@ -176,7 +176,7 @@ fn a_frame_costs_a_fraction_of_a_window() {
     let report = validate(&model, &options, &golden, &places).unwrap();
     assert!(report.passes() && report.frames >= 200, "{}", report.text());
     let plain = Options { target: Some(Target::Portable), ..options.clone() };
-    let report = bench(&model, &plain, "qemu-cortex-m4", false).unwrap();
+    let report = bench(&model, &plain, "qemu-cortex-m0", false).unwrap();
     let (hop, window) = (report.instructions(), report.window_instructions().unwrap());
     assert!(hop * 100 <= window * 6, "{hop} of {window} instructions");
     let report = bench(&model, &options, "qemu-cortex-m4", false).unwrap();

@@ -183,8 +183,11 @@ impl<T: Copy> Patch<'_, T> {
         let outside = if self.left < in_w { 0 } else { self.left.wrapping_neg().min(k_w) };
         let column = self.left.wrapping_add(outside);
         let inside = in_w.saturating_sub(column).min(k_w - outside);
-        let run =
-            Run { start: column.wrapping_mul(in_c), from: outside * in_c, to: (outside + inside) * in_c };
+        let run = Run {
+            start: column.wrapping_mul(in_c),
+            from: outside.wrapping_mul(in_c),
+            to: (outside + inside).wrapping_mul(in_c),
+        };
         let whole = joined && inside == k_w;
         if whole && from == 0 && unit == self.size && self.top < self.in_h {
             if let Some(x) = self.x.row(self.top).get(run.start..run.start.wrapping_add(unit)) {
