@@ -161,8 +161,8 @@ fn floats_slide() {
     assert_eq!(slide("floats", &lines).hop, 1);
 }
 
-/// MLPerf's streaming wake word: 230 frames and the golden windows. With the same plain kernels for both, where no core has blocks of assembly for their sums, a frame takes no more than
-/// 6 % of an inference's instructions; with those for a Cortex-M4, on which one row at a time costs more than its share, no more than 90,000 cycles.
+/// MLPerf's streaming wake word: 230 frames and the golden windows. With the same plain kernels for both, on a core without blocks of assembly for their
+/// sums, a frame takes no more than 6 % of an inference's instructions; with those for a Cortex-M4, on which one row at a time costs more than its share, no more than 90,000 cycles.
 #[test]
 fn a_frame_costs_a_fraction_of_a_window() {
     let Some(folder) = kiln_host_tests::corpus_folder() else {

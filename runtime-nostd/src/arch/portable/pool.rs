@@ -33,7 +33,13 @@ pub fn avg_pool2d_u8(p: &Pool, x: Rows<'_, u8>, lo: i32, hi: i32, y: Rows<'_, u8
 #[inline(always)]
 pub(crate) fn mean_of(sum: i32, taps: u32) -> i32 {
     let Some(n) = NonZeroU32::new(taps) else { return 0 };
-    let magnitude = (sum.unsigned_abs().wrapping_add(taps / 2) / n) as i32;
+    half_away(sum, taps, |dividend| dividend / n)
+}
+
+/// `sum` divided by the taps, rounded half away from zero; `divide` rounds down.
+#[inline(always)]
+fn half_away(sum: i32, taps: u32, divide: impl Fn(u32) -> u32) -> i32 {
+    let magnitude = divide(sum.unsigned_abs().wrapping_add(taps / 2)) as i32;
     if sum < 0 {
         magnitude.wrapping_neg()
     } else {
@@ -68,13 +74,7 @@ impl Divisor {
         if self.reciprocal == 0 {
             return mean_of(sum, self.taps);
         }
-        let dividend = sum.unsigned_abs().wrapping_add(self.taps / 2);
-        let magnitude = (dividend.wrapping_mul(self.reciprocal) >> 24) as i32;
-        if sum < 0 {
-            magnitude.wrapping_neg()
-        } else {
-            magnitude
-        }
+        half_away(sum, self.taps, |dividend| dividend.wrapping_mul(self.reciprocal) >> 24)
     }
 }
 

@@ -2,12 +2,10 @@
 
 use super::blocks::wide::{fours_of_channels, fours_of_filters};
 use crate::arch::extent::{product, sum};
+use crate::arch::portable::sum::LANES;
 use crate::params::{Conv, Rescale};
 use crate::rows::{Band, Rows};
 use core::cell::Cell;
-
-/// Channels or filters that are computed at a time.
-pub(crate) const LANES: usize = 4;
 
 /// As [`conv1_i16_i8`](crate::kernels::conv1_i16_i8): four channels at a time where every result is of one channel.
 #[inline(never)]

@@ -3,7 +3,8 @@
 
 use core::cell::Cell;
 
-/// Adds the products of bytes with `$w` weights, of which `$load` brings four into halves of `{t}` and `{u}`, filters `$first` and `$second` into those of `{t}`.
+/// Adds the products of bytes with weights. `$load` puts those of four filters into halves of registers: `$first` and `$second` into the low and the high half of `{t}`, `$third` and
+/// `$fourth` into those of `{u}`.
 macro_rules! four {
     ($x:ident, $w:ident, $acc:ident, $load:literal, [$first:literal, $second:literal, $third:literal, $fourth:literal]) => {{
         let n = $x.len().min($w.len() / 4);

@@ -1,7 +1,8 @@
 //! Four channels or filters at a time in assembly.
 
 use crate::arch::extent::product;
-use crate::arch::rv32::wide::{Factor, Window, LANES};
+use crate::arch::portable::sum::LANES;
+use crate::arch::rv32::wide::{Factor, Window};
 use core::cell::Cell;
 
 /// `kiln_rescaled`: the sum `v` and bias number `i` as a result ([`Factor::result`]), in 17 instructions.

@@ -1,7 +1,8 @@
 //! Four channels or filters at a time in plain Rust.
 
 use crate::arch::extent::product;
-use crate::arch::rv32::wide::{Factor, Window, LANES};
+use crate::arch::portable::sum::LANES;
+use crate::arch::rv32::wide::{Factor, Window};
 use core::cell::Cell;
 
 /// Results of the first channels, one of each, as far as they are whole fours. `w` has four weights for each row of the window.
