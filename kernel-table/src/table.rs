@@ -323,7 +323,7 @@ macro_rules! kernel_table {
             Conv2dI8DspSmallCrew = conv2d_i8_dsp_small_crew(I8, I8) -> I8 { arithmetic: Fitted, filters_at_once: 4 };
             Conv2dI8DspWinograd = conv2d_i8_dsp_winograd(I8, I8) -> I8 {
                 arithmetic: Fitted, filters_at_once: 4, on_crew: Conv2dI8DspWinogradCrew,
-                cycles: &[(M4, cycles(1060, 70000, 1000))]
+                cycles: &[(M4, cycles(1045, 17750, 500).each(&[(Tap, 4200), (Tile, 560_000), (Window, 850_000), (Corrected, 2250)]))]
             };
             Conv2dI8DspWinogradCrew = conv2d_i8_dsp_winograd_crew(I8, I8) -> I8 { arithmetic: Fitted, filters_at_once: 4 };
         }
@@ -394,7 +394,7 @@ macro_rules! kernel_table {
             Conv2dI8Rv32MixedCrew = conv2d_i8_rv32_mixed_crew(I8, I8) -> I8 { arithmetic: Upper };
             Conv2dI8Rv32Winograd = conv2d_i8_rv32_winograd(I8, I8) -> I8 {
                 arithmetic: Upper, on_crew: Conv2dI8Rv32WinogradCrew,
-                cycles: &[(Hazard3, cycles(3000, 47000, 1000))]
+                cycles: &[(Hazard3, cycles(3000, 47000, 1000).each(&[(Tap, 7200)]))]
             };
             Conv2dI8Rv32WinogradCrew = conv2d_i8_rv32_winograd_crew(I8, I8) -> I8 { arithmetic: Upper };
         }

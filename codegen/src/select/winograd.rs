@@ -6,6 +6,7 @@ use super::layer::Layer;
 use super::Shape;
 use crate::ir::{DType, Graph, Layout, NodeId, Op};
 use crate::{Optimize, Options};
+use kiln_kernel_table::{Count, Work};
 use std::collections::BTreeSet;
 
 /// Bytes by which weights may grow, without a budget of flash.
@@ -87,11 +88,16 @@ pub(super) fn workspace(shape: &Shape, tiles: usize) -> usize {
     4 * (patch.max(FREQUENCIES * tiles * FILTERS) + transformed)
 }
 
-/// Products that are computed, for so many tiles at a time. The transformation of a channel of a tile counts as so many.
-pub(super) fn products(shape: &Shape, tiles: usize, transformation: usize) -> usize {
-    let all = shape.out_h.div_ceil(2) * shape.out_w.div_ceil(2).next_multiple_of(tiles);
-    let products = FREQUENCIES * shape.out_c.next_multiple_of(FILTERS);
-    shape.images * all * channels(shape) * (products + transformation)
+/// What the kernels do, counted, for so many tiles at a time.
+pub(super) fn work(shape: &Shape, tiles: usize) -> Work {
+    let blocks = shape.images * shape.out_h.div_ceil(2) * shape.out_w.div_ceil(2).div_ceil(tiles);
+    let fours = shape.out_c.div_ceil(FILTERS);
+    Work::of_call()
+        .with(Count::Product, blocks * tiles * FREQUENCIES * channels(shape) * fours * FILTERS)
+        .with(Count::Result, blocks * tiles * 4 * shape.out_c)
+        .with(Count::Tile, blocks * fours)
+        .with(Count::Window, blocks)
+        .with(Count::Tap, blocks * 4 * (2 * tiles + 2) * channels(shape))
 }
 
 /// The transformed weights of the four filters that begin with `first`: of each frequency and each pair of channels, a word for each filter. Channels 0 and 2, and 1 and 3 of each four are pairs.

@@ -35,30 +35,35 @@ const MOST_PIXELS: usize = 16;
 
 /// What processors do differently.
 pub(crate) trait Processor<const TILES: usize> {
-    /// Elements of one or two channels.
-    type Lanes: Copy;
+    /// `Bᵀ d B` of all tiles and channels. `patch` has for each four channels four rows of words, of as many columns as the tiles read; `v` gets a word for each pair of channels, frequency and tile.
+    /// Channels 0 and 2, and 1 and 3 of each four are pairs.
+    fn transform(patch: &[Cell<i32>], v: &[Cell<i32>]);
 
+    /// Sums of products of so many pairs of channels. `v` is as [`transform`](Self::transform) writes it, `u` has a word for each frequency, pair and filter. `m` gets a word for each frequency, tile and filter, in this order:
+    /// the sum of that frequency, or whatever [`Finish`] makes results of.
+    ///
+    /// # Safety
+    /// All of them are there. `pairs` is a multiple of four, and not 0.
+    unsafe fn products(v: *const i32, u: *const i32, pairs: usize, m: *mut i32);
+}
+
+/// Elements of one or two channels, for processors that [`transform`] them in Rust.
+pub(crate) trait Lanes: Copy {
     /// How many of them are four channels.
     const PHASES: usize;
 
     /// Elements of a word of four channels: those of channel `phase`, or of the channels `phase` and `phase + 2`.
-    fn load(word: &Cell<i32>, phase: usize) -> Self::Lanes;
+    fn load(word: &Cell<i32>, phase: usize) -> Self;
 
-    fn add(a: Self::Lanes, b: Self::Lanes) -> Self::Lanes;
+    fn add(self, other: Self) -> Self;
 
-    fn sub(a: Self::Lanes, b: Self::Lanes) -> Self::Lanes;
+    fn sub(self, other: Self) -> Self;
 
     /// Writes elements where [`Self::load`] found their channels: channels `phase` and `phase + 2` share a word.
     ///
     /// # Safety
     /// `to` is the word of such a pair of channels.
-    unsafe fn store(to: *mut i32, phase: usize, lanes: Self::Lanes);
-
-    /// Sums of products of so many pairs of channels. `v` has a word for each pair, frequency and tile, `u` for each frequency, pair and filter, `m` for each frequency, tile and filter, in this order.
-    ///
-    /// # Safety
-    /// All of them are there. `pairs` is a multiple of four, and not 0.
-    unsafe fn products(v: *const i32, u: *const i32, pairs: usize, m: *mut i32);
+    unsafe fn store(self, to: *mut i32, phase: usize);
 }
 
 /// How sums become results.
@@ -79,13 +84,10 @@ pub(crate) trait Requantise: Sized {
     unsafe fn next(&self, channels: &mut Self::Channels) -> Self::Channel;
 
     fn result(&self, channel: Self::Channel, sum: i32) -> i8;
-
-    /// Writes the results of four filters, of which `words` are the constants: [`Places::finish`].
-    #[inline(always)]
-    fn finish<const TILES: usize>(&self, sums: &Sums<'_>, words: &[i32]) -> Option<()> {
-        sums.places.finish::<TILES, Self>(sums, words, self)
-    }
 }
+
+/// Makes results of the sums of four filters with their words of constants, as [`Places::finish`]. `None` where these are missing.
+pub(crate) type Finish<'f> = &'f dyn Fn(&Sums<'_>, &[i32]) -> Option<()>;
 
 /// The sums of four filters: a word for each frequency, tile and filter.
 pub(crate) struct Sums<'a> {
@@ -133,15 +135,15 @@ const fn channels(in_c: usize) -> usize {
 }
 
 impl<'a> Layer<'a> {
-    /// Computes a band, two rows at a time. Behind the weights of four filters are so many words that `requant` reads.
+    /// Computes a band, two rows at a time. Behind the weights of four filters are so many words that `finish` reads.
     ///
     /// Nothing is written if the arguments do not fit each other.
-    #[inline(always)]
+    #[inline(never)]
     pub(crate) fn run<const TILES: usize, P: Processor<TILES>>(
         &self,
         band: Band,
         words: usize,
-        requant: &impl Requantise,
+        finish: Finish<'_>,
     ) {
         let Conv { in_c, out_w, out_c, k_h, k_w, stride_h, stride_w, dilation_h, dilation_w, .. } = *self.p;
         let plain = (k_h, k_w, stride_h, stride_w, dilation_h, dilation_w) == (3, 3, 1, 1, 1, 1);
@@ -158,11 +160,14 @@ impl<'a> Layer<'a> {
         let end = band.range().end;
         let mut oy = band.first;
         while oy < end {
+            let first = Pixel::new(self.p, self.x, oy, 0);
+            let taps = [0, 1, 2, 3].map(|below| first.row(self.x, below));
+            let rows = [oy, oy.saturating_add(1)].map(|oy| (oy < end).then(|| self.y.row(oy)));
             let mut ox = 0;
             while ox < out_w {
-                self.gather::<TILES>(&Pixel::new(self.p, self.x, oy, ox), work.patch);
-                work.transform::<TILES, P>();
-                let Some(places) = Places::new::<TILES>(self, [oy, end], ox) else { return };
+                self.gather::<TILES>(&taps, first.column(ox), work.patch);
+                P::transform(work.patch, work.v);
+                let Some(places) = Places::new::<TILES>(self.p, rows, ox) else { return };
                 for (group, w) in self.w.chunks_exact(group).take(groups).enumerate() {
                     let (u, words) = w.split_at(weights.min(w.len()));
                     // SAFETY: `Work::of` has made room for `pairs` of all frequencies and tiles, and their sums. There are as many weights. `channels` are a multiple of eight.
@@ -175,7 +180,7 @@ impl<'a> Layer<'a> {
                         );
                     };
                     let sums = Sums { m: work.m, first: FILTERS * group, places: &places };
-                    if requant.finish::<TILES>(&sums, words).is_none() {
+                    if finish(&sums, words).is_none() {
                         return;
                     }
                 }
@@ -185,20 +190,19 @@ impl<'a> Layer<'a> {
         }
     }
 
-    /// Writes the elements that the tiles read, a word for four channels: columns of a row one after the other, and four rows.
+    /// Writes the elements of four rows that the tiles read, from column `left` on, a word for four channels: columns of a row one after the other, and the rows. A row in the padding is empty.
     #[inline(never)]
-    fn gather<const TILES: usize>(&self, pixel: &Pixel, patch: &[Cell<i32>]) {
+    fn gather<const TILES: usize>(&self, rows: &[&[Cell<i8>]; 4], left: usize, patch: &[Cell<i32>]) {
         let Conv { in_w, in_c, .. } = *self.p;
         let columns = 2 * TILES + 2;
-        // Columns before `first` and from `end` on are padding. A pixel left of the image has a wrapped column.
-        let left = pixel.column(0);
+        // Columns before `first` and from `end` on are padding. A column left of the image is wrapped.
         let first = if left < in_w { 0 } else { left.wrapping_neg().min(columns) };
         let end = in_w.wrapping_sub(left).min(columns).max(first);
-        let (start, run) = (product(pixel.column(first), in_c), product(end - first, in_c));
+        let (start, run) = (product(left.wrapping_add(first), in_c), product(end - first, in_c));
         let padding = i32::from_ne_bytes([self.pad as u8; 4]);
-        for below in 0..4 {
+        for (below, row) in rows.iter().enumerate() {
             let to = patch.get(below * columns..).unwrap_or(&[]);
-            let taps = pixel.row(self.x, below).get(start..start.wrapping_add(run)).filter(|_| run > 0);
+            let taps = row.get(start..start.wrapping_add(run)).filter(|_| run > 0);
             let (first, end) = if taps.is_some() { (first, end) } else { (columns, columns) };
             if first > 0 {
                 fill(to, first, padding, 4 * columns);
@@ -263,24 +267,24 @@ pub(crate) struct Places<'a> {
 }
 
 impl<'a> Places<'a> {
-    /// Of tiles side by side, the first one at column `ox`, of rows up to `end`. `None` where there is no pixel.
-    #[inline(never)]
-    fn new<const TILES: usize>(layer: &Layer<'a>, [oy, end]: [usize; 2], ox: usize) -> Option<Self> {
-        let Conv { out_w, out_c, .. } = *layer.p;
-        let rows = [0, 1].map(|below| match oy.saturating_add(below) {
-            row if row < end => layer.y.row(row),
-            _ => &[],
-        });
-        let pixel = |below: usize, column: usize| {
-            let start = ox.wrapping_add(column).wrapping_mul(out_c);
-            let inside = ox.wrapping_add(column) < out_w;
-            let channels = rows.get(below)?.get(start..start.wrapping_add(out_c));
-            channels.filter(|_| inside).map(<[_]>::as_ptr)
+    /// Of tiles side by side, the first one at column `ox`, of two rows or the last one. `None` where there is no pixel.
+    #[inline(always)]
+    fn new<const TILES: usize>(p: &Conv, rows: [Option<&'a [Cell<i8>]>; 2], ox: usize) -> Option<Self> {
+        let Conv { out_w, out_c, .. } = *p;
+        let columns = out_w.checked_sub(ox).filter(|&columns| columns > 0)?;
+        // As many columns of either row as there are, of which pixels read from the first one on.
+        let start = product(ox, out_c);
+        let pixels = |row: &'a [Cell<i8>]| {
+            row.get(start..).filter(|row| row.len() >= product(columns, out_c)).map(<[_]>::as_ptr)
         };
-        let mut places = Places { pixels: [pixel(0, 0)?; MOST_PIXELS], filters: out_c, of: PhantomData };
-        for (tile, pixels) in places.pixels.chunks_exact_mut(4).take(TILES).enumerate() {
-            for (at, place) in pixels.iter_mut().enumerate() {
-                *place = pixel(at / 2, 2 * tile + at % 2).unwrap_or(*place);
+        let [upper, lower] = rows.map(|row| row.and_then(pixels));
+        let upper = upper?;
+        let mut places = Places { pixels: [upper; MOST_PIXELS], filters: out_c, of: PhantomData };
+        for (at, place) in places.pixels.iter_mut().take(4 * TILES).enumerate() {
+            let column = at / 4 * 2 + at % 2;
+            let row = if at % 4 < 2 { Some(upper) } else { lower };
+            if let Some(row) = row.filter(|_| column < columns) {
+                *place = row.wrapping_add(column.wrapping_mul(out_c));
             }
         }
         Some(places)
@@ -345,38 +349,33 @@ impl<'a> Work<'a> {
         let (patch, m) = (shared.get(..patch)?, shared.get(..m)?);
         Some(Work { patch, v, m })
     }
+}
 
-    /// `Bᵀ d B` of all tiles and channels. Channels 0 and 2, and 1 and 3 of each four are pairs.
-    #[inline(never)]
-    fn transform<const TILES: usize, P: Processor<TILES>>(&self) {
-        let columns = 2 * TILES + 2;
-        for (four, patch) in self.patch.chunks_exact(4 * columns).enumerate() {
-            for phase in 0..P::PHASES {
-                let pair = 2 * four + phase % 2;
-                // Of a column, whose rows are as many words apart.
-                let column = |at: usize| {
-                    let element =
-                        |below: usize| patch.get(below * columns + at).map(|word| P::load(word, phase));
-                    let (Some(a), Some(b), Some(c), Some(d)) =
-                        (element(0), element(1), element(2), element(3))
-                    else {
-                        return None;
-                    };
-                    Some([P::sub(a, c), P::add(b, c), P::sub(c, b), P::sub(b, d)])
-                };
-                let (Some(mut a), Some(mut b)) = (column(0), column(1)) else { return };
-                for tile in 0..TILES {
-                    let (Some(c), Some(d)) = (column(2 * tile + 2), column(2 * tile + 3)) else { return };
-                    let to = self.v.as_ptr().cast::<i32>().wrapping_add(pair * FREQUENCIES * TILES + tile);
-                    for (i, ((a, b), (c, d))) in a.iter().zip(&b).zip(c.iter().zip(&d)).enumerate() {
-                        let row = [P::sub(*a, *c), P::add(*b, *c), P::sub(*c, *b), P::sub(*b, *d)];
-                        for (j, lanes) in row.into_iter().enumerate() {
-                            // SAFETY: `v` has words of all pairs, frequencies and tiles. There are two pairs for each four channels.
-                            unsafe { P::store(to.add((4 * i + j) * TILES).cast_mut(), phase, lanes) };
-                        }
+/// As [`Processor::transform`].
+#[inline(never)]
+pub(crate) fn transform<const TILES: usize, L: Lanes>(patch: &[Cell<i32>], v: &[Cell<i32>]) {
+    let columns = 2 * TILES + 2;
+    let fours = patch.chunks_exact(4 * columns).zip(v.chunks_exact(2 * FREQUENCIES * TILES));
+    for (patch, v) in fours {
+        for phase in 0..L::PHASES {
+            // Of a column, whose rows are as many words apart.
+            let column = |at: usize| {
+                let element = |below: usize| patch.get(below * columns + at).map(|word| L::load(word, phase));
+                let (a, b, c, d) = (element(0)?, element(1)?, element(2)?, element(3)?);
+                Some([a.sub(c), b.add(c), c.sub(b), b.sub(d)])
+            };
+            let (Some(mut a), Some(mut b)) = (column(0), column(1)) else { return };
+            for tile in 0..TILES {
+                let (Some(c), Some(d)) = (column(2 * tile + 2), column(2 * tile + 3)) else { return };
+                let to = v.as_ptr().cast::<i32>().wrapping_add(phase % 2 * FREQUENCIES * TILES + tile);
+                for (i, ((a, b), (c, d))) in a.iter().zip(&b).zip(c.iter().zip(&d)).enumerate() {
+                    let row = [a.sub(*c), b.add(*c), c.sub(*b), b.sub(*d)];
+                    for (j, lanes) in row.into_iter().enumerate() {
+                        // SAFETY: `v` has words of all frequencies and tiles, for two pairs.
+                        unsafe { lanes.store(to.add((4 * i + j) * TILES).cast_mut(), phase) };
                     }
-                    (a, b) = (c, d);
                 }
+                (a, b) = (c, d);
             }
         }
     }

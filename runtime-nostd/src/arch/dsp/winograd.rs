@@ -3,7 +3,7 @@
 
 use super::affine::{affine, corrected, requant_words};
 use super::blocks::winograd as block;
-use crate::arch::winograd::{Layer, Processor, Requantise, FILTERS};
+use crate::arch::winograd::{Layer, Processor, Requantise, Sums, FILTERS};
 use crate::params::Conv;
 use crate::rows::{Band, Rows};
 use core::cell::Cell;
@@ -32,11 +32,12 @@ pub fn conv2d_i8_dsp_winograd<const SHIFT: u32, const SIGNED: bool>(
     band: Band,
 ) {
     let layer = Layer { p, x, w, pad, work, y };
-    layer.run::<TILES, Pairs>(band, FILTERS + requant_words(SIGNED), &Fitted::<SHIFT, SIGNED>);
+    let finish = |sums: &Sums<'_>, words: &[i32]| block::finish(&Fitted::<SHIFT, SIGNED>, sums, words);
+    layer.run::<TILES, Dsp>(band, FILTERS + requant_words(SIGNED), &finish);
 }
 
 /// Requantisation by one multiplication.
-struct Fitted<const SHIFT: u32, const SIGNED: bool>;
+pub(crate) struct Fitted<const SHIFT: u32, const SIGNED: bool>;
 
 impl<const SHIFT: u32, const SIGNED: bool> Requantise for Fitted<SHIFT, SIGNED> {
     /// Where the first value of the next filter, its correction, and its factor and constant are.
@@ -72,33 +73,12 @@ impl<const SHIFT: u32, const SIGNED: bool> Requantise for Fitted<SHIFT, SIGNED> 
     }
 }
 
-/// Two channels in the halves of a word.
-struct Pairs;
+struct Dsp;
 
-impl Processor<TILES> for Pairs {
-    type Lanes = u32;
-
-    const PHASES: usize = 2;
-
+impl Processor<TILES> for Dsp {
     #[inline(always)]
-    fn load(word: &Cell<i32>, phase: usize) -> u32 {
-        block::widen((word.get() as u32) >> (8 * phase as u32 % 32))
-    }
-
-    #[inline(always)]
-    fn add(a: u32, b: u32) -> u32 {
-        block::add(a, b)
-    }
-
-    #[inline(always)]
-    fn sub(a: u32, b: u32) -> u32 {
-        block::sub(a, b)
-    }
-
-    #[inline(always)]
-    unsafe fn store(to: *mut i32, _: usize, lanes: u32) {
-        // SAFETY: as the caller says.
-        unsafe { to.write(lanes as i32) }
+    fn transform(patch: &[Cell<i32>], v: &[Cell<i32>]) {
+        block::transform(patch, v);
     }
 
     #[inline(always)]

@@ -3,7 +3,7 @@
 
 use super::blocks::winograd as block;
 use super::upper::{Channel, Channels, Own, UpperRequant};
-use crate::arch::winograd::{Layer, Processor, Requantise, Sums};
+use crate::arch::winograd::{transform, Lanes, Layer, Processor, Requantise, Sums};
 use crate::params::Conv;
 use crate::rows::{Band, Rows};
 use core::cell::Cell;
@@ -29,7 +29,7 @@ pub fn conv2d_i8_rv32_winograd(
     y: Rows<'_, i8>,
     band: Band,
 ) {
-    Layer { p, x, w, pad, work, y }.run::<TILES, Singles>(band, 0, q);
+    Layer { p, x, w, pad, work, y }.run::<TILES, Rv32>(band, 0, &|sums: &Sums<'_>, _| block::finish(q, sums));
 }
 
 impl<'a> Requantise for UpperRequant<'a> {
@@ -51,47 +51,49 @@ impl<'a> Requantise for UpperRequant<'a> {
     fn result(&self, (channel, own): Self::Channel, sum: i32) -> i8 {
         self.own(sum.wrapping_add(channel.first), channel, own)
     }
-
-    #[inline(always)]
-    fn finish<const N: usize>(&self, sums: &Sums<'_>, _: &[i32]) -> Option<()> {
-        const { assert!(N == TILES) };
-        block::finish(self, sums)
-    }
 }
 
-/// One channel.
-struct Singles;
+struct Rv32;
 
-impl Processor<TILES> for Singles {
-    type Lanes = i32;
-
-    const PHASES: usize = 4;
-
+impl Processor<TILES> for Rv32 {
     #[inline(always)]
-    fn load(word: &Cell<i32>, phase: usize) -> i32 {
-        // SAFETY: a word has four bytes.
-        unsafe { i32::from(*word.as_ptr().cast::<i8>().add(phase % 4)) }
-    }
-
-    #[inline(always)]
-    fn add(a: i32, b: i32) -> i32 {
-        a.wrapping_add(b)
-    }
-
-    #[inline(always)]
-    fn sub(a: i32, b: i32) -> i32 {
-        a.wrapping_sub(b)
-    }
-
-    #[inline(always)]
-    unsafe fn store(to: *mut i32, phase: usize, lanes: i32) {
-        // SAFETY: as the caller says. A word has two halves.
-        unsafe { to.cast::<i16>().add(phase / 2 % 2).write(lanes as i16) }
+    fn transform(patch: &[Cell<i32>], v: &[Cell<i32>]) {
+        transform::<TILES, Single>(patch, v);
     }
 
     #[inline(always)]
     unsafe fn products(v: *const i32, u: *const i32, pairs: usize, m: *mut i32) {
         // SAFETY: as the caller says.
         unsafe { block::products(v, u, pairs, m) }
+    }
+}
+
+/// One channel.
+#[derive(Clone, Copy)]
+struct Single(i32);
+
+impl Lanes for Single {
+    const PHASES: usize = 4;
+
+    #[inline(always)]
+    fn load(word: &Cell<i32>, phase: usize) -> Self {
+        // SAFETY: a word has four bytes.
+        Single(unsafe { i32::from(*word.as_ptr().cast::<i8>().add(phase % 4)) })
+    }
+
+    #[inline(always)]
+    fn add(self, other: Self) -> Self {
+        Single(self.0.wrapping_add(other.0))
+    }
+
+    #[inline(always)]
+    fn sub(self, other: Self) -> Self {
+        Single(self.0.wrapping_sub(other.0))
+    }
+
+    #[inline(always)]
+    unsafe fn store(self, to: *mut i32, phase: usize) {
+        // SAFETY: as the caller says. A word has two halves.
+        unsafe { to.cast::<i16>().add(phase / 2 % 2).write(self.0 as i16) }
     }
 }

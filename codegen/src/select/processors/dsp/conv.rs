@@ -6,9 +6,6 @@ use crate::select::conv::Images;
 /// Tiles that the kernel of Winograd's algorithm computes together.
 pub(super) const TILES: usize = 2;
 
-/// As many products take as long as the transformation of a channel of a tile.
-pub(super) const TRANSFORMATION: usize = 28;
-
 /// Winograd's algorithm, where it computes the layer and there is flash for its weights.
 pub(super) fn winograd(asked: &Asked<'_>, shape: Sizes) -> Option<Kernel> {
     let proof = asked.winograd.then(|| asked.proof(Gains::None)).flatten()?;

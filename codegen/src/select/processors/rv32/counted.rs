@@ -36,9 +36,7 @@ impl Way {
             }
             Way::Depthwise(shape) => calls(depthwise(shape), shape, asked.whole),
             Way::Rolling(shape) => calls(rolling(shape), shape, asked.whole),
-            Way::Winograd(shape) => {
-                kernel::work(graph, node, winograd::products(shape, TILES, TRANSFORMATION))
-            }
+            Way::Winograd(shape) => winograd::work(shape, TILES),
         }
     }
 }

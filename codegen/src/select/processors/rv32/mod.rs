@@ -240,9 +240,6 @@ impl Proven {
 /// Tiles that the kernel of Winograd's algorithm computes together.
 const TILES: usize = 4;
 
-/// As many products take as long as the transformation of a channel of a tile.
-const TRANSFORMATION: usize = 24;
-
 /// Products of convolutions are at least so many times as many as those of matrix products that tiles of convolutions compute.
 const MOST_IN_TILES: u64 = 16;
 

@@ -1,7 +1,6 @@
 //! Complex numbers of 16 bits, with both parts in a word.
 #![allow(unsafe_code)]
 
-use super::dsp_blocks::winograd::{add, sub};
 use super::portable::block::Shifted;
 use super::portable::fft::Point;
 use core::arch::asm;
@@ -10,8 +9,8 @@ use core::arch::asm;
 #[derive(Clone, Copy)]
 pub(crate) struct Halves(u32);
 
-/// An exchange of halves, with a sum and a difference.
-macro_rules! exchanged {
+/// Sums or differences of halves, exchanged or not, or of their products.
+macro_rules! parts {
     ($instruction:literal, $a:expr, $b:expr) => {{
         let result: u32;
         // SAFETY: it reads and writes registers only; every core with the DSP extension has it.
@@ -30,7 +29,7 @@ macro_rules! exchanged {
 macro_rules! products {
     ($instruction:literal, $a:expr, $b:expr) => {{
         let sum: u32;
-        // SAFETY: as in `exchanged`.
+        // SAFETY: as in `parts`.
         unsafe {
             asm!(
                 concat!($instruction, " {sum}, {a}, {b}, {half}"),
@@ -74,22 +73,22 @@ impl Point<i16> for Halves {
 
     #[inline(always)]
     fn plus(self, other: Self) -> Self {
-        Halves(add(self.0, other.0))
+        Halves(parts!("sadd16", self.0, other.0))
     }
 
     #[inline(always)]
     fn minus(self, other: Self) -> Self {
-        Halves(sub(self.0, other.0))
+        Halves(parts!("ssub16", self.0, other.0))
     }
 
     #[inline(always)]
     fn plus_left(self, other: Self) -> Self {
-        Halves(exchanged!("sasx", self.0, other.0))
+        Halves(parts!("sasx", self.0, other.0))
     }
 
     #[inline(always)]
     fn minus_left(self, other: Self) -> Self {
-        Halves(exchanged!("ssax", self.0, other.0))
+        Halves(parts!("ssax", self.0, other.0))
     }
 
     #[inline(always)]
@@ -99,7 +98,7 @@ impl Point<i16> for Halves {
 
     #[inline(always)]
     fn conjugate(self) -> Self {
-        Halves(sub(self.0 & 0xffff, self.0 & 0xffff_0000))
+        Halves(parts!("ssub16", self.0 & 0xffff, self.0 & 0xffff_0000))
     }
 
     #[inline(always)]
@@ -116,8 +115,8 @@ impl Point<i16> for Halves {
 impl Shifted for Halves {
     #[inline(always)]
     fn times_shifted(self, other: Self, bits: u32) -> Self {
-        let re = exchanged!("smusd", self.0, other.0);
-        let im = exchanged!("smuadx", self.0, other.0);
+        let re = parts!("smusd", self.0, other.0);
+        let im = parts!("smuadx", self.0, other.0);
         Self::of_products(re as i32, im as i32, bits)
     }
 }

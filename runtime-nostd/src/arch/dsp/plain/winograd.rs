@@ -1,21 +1,48 @@
-//! Pairs of channels, and their products, in plain Rust.
+//! Tiles of Winograd's algorithm in plain Rust: their transformation, their products, and results of their sums.
+#![allow(unsafe_code)]
 
-/// Bytes 0 and 2 of a word as halves.
-#[inline(always)]
-pub(crate) fn widen(word: u32) -> u32 {
-    halves(|shift| i32::from((word >> shift) as i8))
+use crate::arch::dsp::winograd::Fitted;
+use crate::arch::winograd::{self, Lanes, Sums};
+use core::cell::Cell;
+
+/// As [`Processor::transform`](crate::arch::winograd::Processor::transform), for two tiles.
+pub(crate) fn transform(patch: &[Cell<i32>], v: &[Cell<i32>]) {
+    winograd::transform::<2, Pair>(patch, v);
 }
 
-/// The sums of halves.
-#[inline(always)]
-pub(crate) fn add(a: u32, b: u32) -> u32 {
-    halves(|shift| half(a, shift).wrapping_add(half(b, shift)))
+/// As [`Places::finish`](crate::arch::winograd::Places::finish), for two tiles.
+pub(crate) fn finish<const SHIFT: u32, const SIGNED: bool>(
+    requant: &Fitted<SHIFT, SIGNED>,
+    sums: &Sums<'_>,
+    words: &[i32],
+) -> Option<()> {
+    sums.places.finish::<2, _>(sums, words, requant)
 }
 
-/// The differences of halves.
-#[inline(always)]
-pub(crate) fn sub(a: u32, b: u32) -> u32 {
-    halves(|shift| half(a, shift).wrapping_sub(half(b, shift)))
+/// Two channels in the halves of a word.
+#[derive(Clone, Copy)]
+struct Pair(u32);
+
+impl Lanes for Pair {
+    const PHASES: usize = 2;
+
+    fn load(word: &Cell<i32>, phase: usize) -> Self {
+        let word = (word.get() as u32) >> (8 * phase as u32 % 32);
+        Pair(halves(|shift| i32::from((word >> shift) as i8)))
+    }
+
+    fn add(self, other: Self) -> Self {
+        Pair(halves(|shift| half(self.0, shift).wrapping_add(half(other.0, shift))))
+    }
+
+    fn sub(self, other: Self) -> Self {
+        Pair(halves(|shift| half(self.0, shift).wrapping_sub(half(other.0, shift))))
+    }
+
+    unsafe fn store(self, to: *mut i32, _: usize) {
+        // SAFETY: as the caller says.
+        unsafe { to.write(self.0 as i32) }
+    }
 }
 
 /// As [`Processor::products`](crate::arch::winograd::Processor::products), for two tiles.
