@@ -2,10 +2,11 @@
 
 use super::sum::{layers, Float, Int8, Once, Sum};
 use super::weights::Weights;
-use crate::arch::extent::{product, product_of, reach};
+use crate::arch::extent::{product, product_of, reach, span, sum, sum_of};
 use crate::params::{Conv, FloatRequant, Requant};
 use crate::rows::{Band, Rows};
 use core::cell::Cell;
+use core::mem::MaybeUninit;
 use core::ops::Range;
 
 layers! { depthwise2d;
@@ -92,7 +93,15 @@ pub(crate) fn depthwise2d<S: Sum, P: Weights<W = S::W>>(
                     let mut acc = [S::EMPTY; CHANNELS];
                     let Some(acc) = acc.get_mut(..out.len()) else { return };
                     let o = i * pass + j * CHANNELS;
-                    window.sums::<S>(o, i * channels, multiplier.min(out.len()), acc);
+                    let done = w.whole(0).map_or(0, |w| S::inside(&taps, w, o, acc));
+                    if let Some((acc, rest)) = acc.split_at_mut_checked(done).filter(|_| done > 0) {
+                        window.padding::<S>(o, &down, &across, acc);
+                        if !rest.is_empty() {
+                            window.sums::<S>(o + done, o + done, 1, rest);
+                        }
+                    } else {
+                        window.sums::<S>(o, i * channels, multiplier.min(out.len()), acc);
+                    }
                     sum.finish(o, acc, out);
                 }
             }
@@ -124,6 +133,31 @@ pub(crate) struct Taps<'a, T> {
     pub(crate) w_first: usize,
     pub(crate) w_step: usize,
     pub(crate) w_skip: usize,
+}
+
+#[allow(dead_code)] // as above
+impl<T> Taps<'_, T> {
+    /// Whether there are taps of one row to [`MOST_ROWS`], their elements of all channels before `end`, and as many of all `weights`.
+    #[inline(always)]
+    pub(crate) fn are_there(&self, end: usize, weights: usize) -> bool {
+        let Taps { rows, first, len, step, w_first, w_step, w_skip } = *self;
+        let last = sum(first, reach(len, step, end));
+        let line = sum(w_step, reach(len, w_step, w_skip));
+        len > 0
+            && (1..=MOST_ROWS).contains(&rows.len())
+            && rows.iter().all(|row| row.len() >= last)
+            && weights >= sum_of([w_first, span(rows.len(), line), reach(len, w_step, end)])
+    }
+
+    /// Where the first element of each row is.
+    #[inline(always)]
+    pub(crate) fn starts(&self) -> [MaybeUninit<*const Cell<T>>; MOST_ROWS] {
+        let mut starts = [const { MaybeUninit::uninit() }; MOST_ROWS];
+        for (start, row) in starts.iter_mut().zip(self.rows) {
+            start.write(row.as_ptr().wrapping_add(self.first));
+        }
+        starts
+    }
 }
 
 /// The taps of one pixel of the result.
@@ -163,6 +197,31 @@ impl<T: Copy, P: Weights> Window<'_, T, P> {
                     }
                     None => all::<S>(self.pad, w, acc),
                 }
+            }
+        }
+    }
+
+    /// Adds the products of the padding: of the taps that are not in rows `down` and columns `across`.
+    #[inline(always)]
+    fn padding<S: Sum<T = T, W = P::W>>(
+        &self,
+        o: usize,
+        down: &Range<usize>,
+        across: &Range<usize>,
+        acc: &mut [S::Acc],
+    ) {
+        let Conv { out_c, k_h, k_w, .. } = *self.p;
+        if (down.len(), across.len()) == (k_h, k_w) {
+            return;
+        }
+        let mut room = P::ROOM;
+        for ky in 0..k_h {
+            let inside = if down.contains(&ky) { across.clone() } else { 0..0 };
+            for kx in (0..inside.start).chain(inside.end..k_w) {
+                let Some(w) = self.w.part((ky * k_w + kx) * out_c + o, o, acc.len(), &mut room) else {
+                    return;
+                };
+                all::<S>(self.pad, w, acc);
             }
         }
     }

@@ -4,9 +4,9 @@
 
 use super::conv::conv2d;
 use super::dense::matrix;
-use super::depthwise::depthwise2d;
+use super::depthwise::{depthwise2d, Taps};
 use super::math;
-use super::sum::{clip, layers, Sum, LANES};
+use super::sum::{clip, layers, pixel_by_fours, Sum, LANES};
 use crate::arch::sum_i8;
 use crate::params::{Conv, DynamicLayer};
 use crate::rows::{Band, Rows};
@@ -121,6 +121,16 @@ impl Sum for Dynamic<'_> {
     #[inline(always)]
     fn four(x: &[Cell<i8>], w: &[i8], acc: &mut [i32; LANES]) -> bool {
         sum_i8::four(x, w, acc)
+    }
+
+    #[inline(always)]
+    fn pixel(self, x: &[Cell<i8>], w: &[i8], o: usize, out: &[Cell<f32>]) -> usize {
+        pixel_by_fours(self, x, w, o, out)
+    }
+
+    #[inline(always)]
+    fn inside(taps: &Taps<'_, i8>, w: &[i8], first: usize, acc: &mut [i32]) -> usize {
+        sum_i8::window(taps, w, first, acc)
     }
 
     #[inline(always)]

@@ -2,6 +2,7 @@
 
 use super::depthwise::Taps;
 use super::math::round_even;
+use crate::arch::extent::product;
 use crate::arch::{opaque, sum_f32, sum_i8};
 use crate::fixed::to_i8;
 use crate::params::{FloatRequant, Requant, Scale};
@@ -33,7 +34,7 @@ pub(crate) trait Sum: Copy {
         false
     }
 
-    /// Results of the output channels from `o` on, of one pixel that reads `x`: filters of which four alternate in `w`. How many are written, if the core does that at once; otherwise 0.
+    /// Results of the output channels from `o` on, of one pixel that reads `x`: filters of which four alternate in `w`. How many are written, if the core computes four at once; otherwise 0.
     #[inline(always)]
     fn pixel(self, _x: &[Cell<Self::T>], _w: &[Self::W], _o: usize, _out: &[Cell<Self::Y>]) -> usize {
         0
@@ -42,6 +43,12 @@ pub(crate) trait Sum: Copy {
     /// Results of one pixel, if padding does not count and the core computes eight at once. How many are written; otherwise 0.
     #[inline(always)]
     fn window(self, _taps: &Taps<'_, Self::T>, _w: &[Self::W], _out: &[Cell<Self::Y>]) -> usize {
+        0
+    }
+
+    /// Adds the products of the taps inside of the image to the sums of the channels from `first` on. For how many of them, if the core computes four at once; otherwise 0.
+    #[inline(always)]
+    fn inside(_taps: &Taps<'_, Self::T>, _w: &[Self::W], _first: usize, _acc: &mut [Self::Acc]) -> usize {
         0
     }
 
@@ -110,12 +117,20 @@ impl Rescaling for &FloatRequant<'_> {
 pub(crate) trait Weight: Copy + Into<i32> + 'static {
     /// [`Sum::four`].
     fn four(x: &[Cell<i8>], w: &[Self], acc: &mut [i32; LANES]) -> bool;
+
+    /// [`Sum::inside`].
+    fn inside(taps: &Taps<'_, i8>, w: &[Self], first: usize, acc: &mut [i32]) -> usize;
 }
 
 impl Weight for i8 {
     #[inline(always)]
     fn four(x: &[Cell<i8>], w: &[i8], acc: &mut [i32; LANES]) -> bool {
         sum_i8::four(x, w, acc)
+    }
+
+    #[inline(always)]
+    fn inside(taps: &Taps<'_, i8>, w: &[i8], first: usize, acc: &mut [i32]) -> usize {
+        sum_i8::window(taps, w, first, acc)
     }
 }
 
@@ -124,6 +139,42 @@ impl Weight for i16 {
     fn four(x: &[Cell<i8>], w: &[i16], acc: &mut [i32; LANES]) -> bool {
         sum_i8::four_wide(x, w, acc)
     }
+
+    #[inline(always)]
+    fn inside(taps: &Taps<'_, i8>, w: &[i16], first: usize, acc: &mut [i32]) -> usize {
+        sum_i8::window_wide(taps, w, first, acc)
+    }
+}
+
+/// Sums that become results together.
+const TOGETHER: usize = 32;
+
+/// As [`Sum::pixel`], by [`Sum::four`] and [`Sum::finish`].
+#[inline(always)]
+pub(crate) fn pixel_by_fours<S: Sum>(
+    sum: S,
+    x: &[Cell<S::T>],
+    w: &[S::W],
+    o: usize,
+    out: &[Cell<S::Y>],
+) -> usize {
+    let mut filters = w.chunks_exact(product(LANES, x.len()).max(1));
+    let mut done = 0;
+    for out in out.chunks(TOGETHER) {
+        let mut acc = [S::EMPTY; TOGETHER];
+        let mut summed = 0;
+        for acc in acc.chunks_exact_mut(LANES).take(out.len() / LANES) {
+            let (Some(w), Ok(acc)) = (filters.next(), acc.try_into()) else { break };
+            if !S::four(x, w, acc) {
+                break;
+            }
+            summed += LANES;
+        }
+        let Some(acc) = acc.get(..summed).filter(|acc| !acc.is_empty()) else { break };
+        sum.finish(o.wrapping_add(done), acc, out);
+        done += summed;
+    }
+    done
 }
 
 impl<W: Weight, R: Rescaling> Sum for Int8<'_, W, R> {
@@ -138,6 +189,16 @@ impl<W: Weight, R: Rescaling> Sum for Int8<'_, W, R> {
     #[inline(always)]
     fn four(x: &[Cell<i8>], w: &[W], acc: &mut [i32; LANES]) -> bool {
         W::four(x, w, acc)
+    }
+
+    #[inline(always)]
+    fn pixel(self, x: &[Cell<i8>], w: &[W], o: usize, out: &[Cell<i8>]) -> usize {
+        pixel_by_fours(self, x, w, o, out)
+    }
+
+    #[inline(always)]
+    fn inside(taps: &Taps<'_, i8>, w: &[W], first: usize, acc: &mut [i32]) -> usize {
+        W::inside(taps, w, first, acc)
     }
 
     #[inline(always)]
@@ -171,7 +232,52 @@ fn rescale_float(bias: &[i32], q: &FloatRequant<'_>, o: usize, acc: &[i32], out:
 /// Adds biases to the sums of the channels from `o` on, and rescales them.
 #[inline(never)]
 fn requantize(bias: &[i32], q: &Requant<'_>, o: usize, acc: &[i32], out: &[Cell<i8>]) {
-    rescale(bias, q, o, acc, out, Scale::apply);
+    match sum_i8::RESCALES {
+        true => Results::at_once(bias, q, o, acc, out),
+        false => rescale(bias, q, o, acc, out, Scale::apply),
+    }
+}
+
+/// What a block rescales: as many sums and biases as results, one at least, and as many factors, or one.
+#[allow(dead_code)] // Not every core has a block that reads them.
+pub(crate) struct Results<'a> {
+    pub(crate) sums: &'a [i32],
+    pub(crate) bias: &'a [i32],
+    pub(crate) multipliers: &'a [i32],
+    pub(crate) shifts: &'a [i8],
+    pub(crate) out: &'a [Cell<i8>],
+    pub(crate) q: &'a Requant<'a>,
+}
+
+#[allow(unsafe_code)]
+#[allow(dead_code)] // as above
+impl Results<'_> {
+    /// Bounds of results, without the zero point.
+    #[inline(always)]
+    pub(crate) fn bounds(&self) -> [i32; 2] {
+        [self.q.lo, self.q.hi].map(|bound| bound.wrapping_sub(self.q.zero_point))
+    }
+
+    /// As [`rescale`], by the block.
+    #[inline(always)]
+    fn at_once(bias: &[i32], q: &Requant<'_>, o: usize, sums: &[i32], out: &[Cell<i8>]) {
+        let one = q.multipliers.len() == 1;
+        let first = if one { 0 } else { o };
+        let (multipliers, shifts) = (from(q.multipliers, first), from(q.shifts, first));
+        let factors = multipliers.len().min(shifts.len());
+        let factors = if one && factors > 0 { usize::MAX } else { factors };
+        let bias = from(bias, o);
+        let Some(out) = out.get(..sums.len().min(out.len()).min(bias.len()).min(factors)) else { return };
+        let results = Results { sums, bias, multipliers, shifts, out, q };
+        // SAFETY: `out` is no longer than any of them.
+        unsafe {
+            match (out.is_empty(), one) {
+                (true, _) => {}
+                (_, true) => sum_i8::rescale::<0>(&results),
+                (_, false) => sum_i8::rescale::<1>(&results),
+            }
+        }
+    }
 }
 
 #[inline(always)]

@@ -239,24 +239,12 @@ pub(crate) fn window(
     [lo, hi]: [f32; 2],
     out: &[Cell<f32>],
 ) -> usize {
-    let Taps { rows, first: from, len, step, w_first, w_step, w_skip } = *taps;
+    let Taps { rows, len, step, w_first, w_step, w_skip, .. } = *taps;
     let results = out.len().min(bias.len()) / 8 * 8;
-    let end = sum(from, reach(len, step, results));
-    let line = reach(len, w_step, w_skip);
-    let weights = sum_of([w_first, span(rows.len(), sum(w_step, line)), reach(len, w_step, results)]);
-    let mut starts = [const { MaybeUninit::uninit() }; MOST_ROWS];
-    if results == 0
-        || len == 0
-        || rows.is_empty()
-        || rows.len() > MOST_ROWS
-        || rows.iter().any(|row| row.len() < end)
-        || w.len() < weights
-    {
+    if results == 0 || !taps.are_there(results, w.len()) {
         return 0;
     }
-    for (start, row) in starts.iter_mut().zip(rows) {
-        start.write(row.as_ptr().wrapping_add(from));
-    }
+    let starts = taps.starts();
     for first in (0..results).step_by(8) {
         let store = Store {
             bias: bias.as_ptr().wrapping_add(first),
