@@ -17,7 +17,7 @@ const MODEL: std::ops::RangeInclusive<f64> = 0.95..=1.05;
 /// Steps that take less say nothing: what surrounds a call counts in them.
 const LEAST_CYCLES: u64 = 4_000;
 
-const MODELS: [&str; 21] = [
+const MODELS: [&str; 22] = [
     "mlperf_kws_int8",
     "mlperf_vww_int8",
     "mlperf_ad_int8",
@@ -39,6 +39,7 @@ const MODELS: [&str; 21] = [
     "mlperf_ad_int8_floatio",
     "mlperf_ad_hybrid",
     "tinyengine_mcunet_vww_int8",
+    "mobilenet_v1_025_128_uint8",
 ];
 /// How many of them are measured in each run.
 const FIRST: usize = 1;

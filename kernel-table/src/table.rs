@@ -242,7 +242,15 @@ macro_rules! kernel_table {
             Conv2dI8Float = conv2d_i8_float(I8, I8) -> I8 { arithmetic: Floats };
             Conv2dI8Once = conv2d_i8_once(I8, I8) -> I8 { arithmetic: Once };
             Conv2dI8xi4 = conv2d_i8xi4(I8, I4) -> I8 { arithmetic: Reference };
-            Conv2dI8xi16 = conv2d_i8xi16(I8, I16) -> I8 { arithmetic: Reference, floating: Conv2dI8xi16Float };
+            Conv2dI8xi16 = conv2d_i8xi16(I8, I16) -> I8 {
+                arithmetic: Reference, floating: Conv2dI8xi16Float,
+                cycles: &[
+                    (M4, cycles(2234, 51503, 0).each(&[(Line, 385511)])),
+                    (M0, cycles(11167, 178520, 0).each(&[(Line, 452316)])),
+                    (M55, cycles(744, 20448, 0).each(&[(Line, 330933)])),
+                    (Hazard3, cycles(5628, 84395, 0).each(&[(Line, 244354)])),
+                ]
+            };
             Conv2dI8xi16Float = conv2d_i8xi16_float(I8, I16) -> I8 { arithmetic: Floats };
             Conv2dI8xi16Once = conv2d_i8xi16_once(I8, I16) -> I8 { arithmetic: Once };
         }
@@ -440,7 +448,15 @@ macro_rules! kernel_table {
             Depthwise2dI8Float = depthwise2d_i8_float(I8, I8) -> I8 { arithmetic: Floats };
             Depthwise2dI8Once = depthwise2d_i8_once(I8, I8) -> I8 { arithmetic: Once };
             Depthwise2dI8xi4 = depthwise2d_i8xi4(I8, I4) -> I8 { arithmetic: Reference };
-            Depthwise2dI8xi16 = depthwise2d_i8xi16(I8, I16) -> I8 { arithmetic: Reference, floating: Depthwise2dI8xi16Float };
+            Depthwise2dI8xi16 = depthwise2d_i8xi16(I8, I16) -> I8 {
+                arithmetic: Reference, floating: Depthwise2dI8xi16Float,
+                cycles: &[
+                    (M4, cycles(0, 115703, 0).each(&[(Tap, 55703)])),
+                    (M0, cycles(0, 290499, 0).each(&[(Tap, 177058)])),
+                    (M55, cycles(0, 47825, 0).each(&[(Tap, 48582)])),
+                    (Hazard3, cycles(0, 190788, 0).each(&[(Tap, 90442)])),
+                ]
+            };
             Depthwise2dI8xi16Float = depthwise2d_i8xi16_float(I8, I16) -> I8 { arithmetic: Floats };
             Depthwise2dI8xi16Once = depthwise2d_i8xi16_once(I8, I16) -> I8 { arithmetic: Once };
         }
