@@ -209,9 +209,9 @@ macro_rules! kernel_table {
             Conv2dI8F32Dynamic = conv2d_i8_f32_dynamic(I8, I8) -> F32 {
                 packed: Conv2dI8xi4F32Dynamic,
                 cycles: &[
-                    (M4, cycles(2500, 76830, 0).each(&[(Line, 213500), (Left, 130000), (LeftProduct, 3020)])),
+                    (M4, cycles(2500, 66300, 0).each(&[(Line, 213500), (Left, 130000), (LeftProduct, 3020)])),
                     (M0, cycles(10629, 818498, 0).each(&[(Line, 3728646)])),
-                    (M55, cycles(750, 62070, 0).each(&[(Line, 206700)])),
+                    (M55, cycles(750, 58040, 0).each(&[(Line, 206700)])),
                     (Hazard3, cycles(5817, 356008, 0).each(&[(Line, 1304354)])),
                 ]
             };
@@ -553,9 +553,9 @@ macro_rules! kernel_table {
             DenseI8F32Dynamic = dense_i8_f32_dynamic(I8, I8) -> F32 {
                 packed: DenseI8xi4F32Dynamic,
                 cycles: &[
-                    (M4, cycles(2500, 76750, 0).each(&[(Line, 758000), (Left, 130000), (LeftProduct, 3020)])),
+                    (M4, cycles(2500, 65400, 0).each(&[(Line, 758000), (Left, 130000), (LeftProduct, 3020)])),
                     (M0, cycles(11199, 788906, 0).each(&[(Line, 1711222)])),
-                    (M55, cycles(750, 61719, 0).each(&[(Line, 688366)])),
+                    (M55, cycles(750, 56610, 0).each(&[(Line, 688366)])),
                     (Hazard3, cycles(5592, 367363, 0).each(&[(Line, 1008431)])),
                 ]
             };
