@@ -382,21 +382,21 @@ macro_rules! kernel_table {
             Conv2dI8Rv32Pairs = conv2d_i8_rv32_pairs(I8, I8) -> I8 {
                 arithmetic: Upper, on_crew: Conv2dI8Rv32PairsCrew,
                 cycles: &[
-                    (Hazard3, cycles(2143, 14197, 1230).each(&[(Turn, 1942), (Pixel, 15667), (Tile, 350050), (Window, 33849), (Piece, 23319), (Word, 7581), (Other, 71372)])),
+                    (Hazard3, cycles(2236, 16229, 1206).each(&[(Turn, 2024), (Pixel, 14673), (Tile, 390684), (Window, 29836), (Piece, 24058), (Word, 8490), (Other, 74454)])),
                 ]
             };
             Conv2dI8Rv32PairsCrew = conv2d_i8_rv32_pairs_crew(I8, I8) -> I8 { arithmetic: Upper };
             Conv2dI8Rv32Quads = conv2d_i8_rv32_quads(I8, I8) -> I8 {
                 arithmetic: Upper, on_crew: Conv2dI8Rv32QuadsCrew,
                 cycles: &[
-                    (Hazard3, cycles(1902, 22821, 2702).each(&[(Turn, 2126), (Pixel, 26300), (Tile, 229980), (Window, 26999), (Run, 492919), (Word, 8347), (Other, 121557), (Border, 161170), (Piece, 224822), (Corrected, 2121)])),
+                    (Hazard3, cycles(1858, 20579, 2288).each(&[(Turn, 1895), (Pixel, 22956), (Tile, 149735), (Window, 32226), (Run, 102640), (Word, 6114), (Other, 155420), (Border, 827791), (Piece, 11612), (Corrected, 2226)])),
                 ]
             };
             Conv2dI8Rv32QuadsCrew = conv2d_i8_rv32_quads_crew(I8, I8) -> I8 { arithmetic: Upper };
             Conv2dI8Rv32Mixed = conv2d_i8_rv32_mixed(I8, I8) -> I8 {
                 arithmetic: Upper, on_crew: Conv2dI8Rv32MixedCrew,
                 cycles: &[
-                    (Hazard3, cycles(1776, 14572, 767).each(&[(Turn, 1796), (Pixel, 16030), (Tile, 307076), (LeftProduct, 2493), (Window, 34967), (Run, 341321), (Word, 7609), (Other, 84984), (Border, 326764), (Padding, 30577), (Corrected, 7061)])),
+                    (Hazard3, cycles(1743, 14441, 1269).each(&[(Turn, 1739), (Pixel, 16827), (Tile, 46296), (LeftProduct, 2627), (Window, 33938), (Word, 8530), (Other, 112493), (Border, 1002984), (Padding, 40907), (Corrected, 6989), (Piece, 8642)])),
                 ]
             };
             Conv2dI8Rv32MixedCrew = conv2d_i8_rv32_mixed_crew(I8, I8) -> I8 { arithmetic: Upper };
@@ -528,7 +528,7 @@ macro_rules! kernel_table {
             Depthwise2dI8Rv32Crew = depthwise2d_i8_rv32_crew(I8, I8) -> I8 { arithmetic: Upper };
             Depthwise2dI8Rv32Rolling = depthwise2d_i8_rv32_rolling(I8, I8) -> I8 {
                 arithmetic: Upper, on_crew: Depthwise2dI8Rv32RollingCrew,
-                cycles: &[(Hazard3, cycles(0, 39316, 117).each(&[(Line, 83866), (Piece, 235176), (Corrected, 45989)]))]
+                cycles: &[(Hazard3, cycles(0, 35748, 211).each(&[(Line, 74760), (Piece, 255975), (Corrected, 44037)]))]
             };
             Depthwise2dI8Rv32RollingCrew = depthwise2d_i8_rv32_rolling_crew(I8, I8) -> I8 { arithmetic: Upper };
         }
@@ -672,7 +672,7 @@ macro_rules! kernel_table {
             DenseI8Rv32Pairs = dense_i8_rv32_pairs(I8, I8) -> I8 {
                 arithmetic: Upper,
                 cycles: &[
-                    (Hazard3, cycles(2143, 14197, 0).each(&[(Turn, 1942), (Pixel, 15667), (Tile, 350050), (Window, 33849), (Piece, 23319), (Word, 7581), (Other, 71372)])),
+                    (Hazard3, cycles(2236, 16229, 0).each(&[(Turn, 2024), (Pixel, 14673), (Tile, 390684), (Window, 29836), (Piece, 24058), (Word, 8490), (Other, 74454)])),
                 ]
             };
             DenseI8Rv32Singles = dense_i8_rv32_singles(I8, I8) -> I8 {
@@ -692,7 +692,7 @@ macro_rules! kernel_table {
             DenseI8Rv32Quads = dense_i8_rv32_quads(I8, I8) -> I8 {
                 arithmetic: Upper,
                 cycles: &[
-                    (Hazard3, cycles(1902, 22821, 645).each(&[(Turn, 2126), (Pixel, 26300), (Tile, 229980), (Window, 26999), (Run, 492919), (Word, 8347), (Other, 121557), (Border, 161170), (Piece, 224822), (Corrected, 2121)])),
+                    (Hazard3, cycles(1985, 24977, 735).each(&[(Turn, 2077), (Pixel, 27848), (Tile, 241460), (Window, 32703), (Run, 545657), (Word, 8185), (Other, 124764), (Border, 166808), (Piece, 224822), (Corrected, 2172)])),
                 ]
             };
         }

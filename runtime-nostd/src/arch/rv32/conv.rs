@@ -2,10 +2,10 @@
 
 use super::blocks::pairs::Pairs;
 use super::blocks::quads::{Quads, SmallQuads};
-use super::operand::Operand;
+use super::operand::{Operand, Run};
 use super::upper::UpperRequant;
 use super::windows::Windows;
-use crate::arch::extent::{product, product_of};
+use crate::arch::extent::{product, product_of, sum};
 use crate::arch::pixel::Pixel;
 use crate::params::Conv;
 use crate::rows::{Band, Rows};
@@ -72,8 +72,34 @@ pub(crate) trait Blocks<'a, const PIXELS: usize>: Sized {
     /// All tiles of a layer, of half as many words of operands for each tap. `None` where something is missing.
     fn new(tiles: Windows<'a>, words: &'a [Cell<i32>], q: &'a UpperRequant<'a>) -> Option<Self>;
 
+    /// Results of all filters for tiles side by side, for whose words there is `work`. `None` where something is missing.
+    fn run(&mut self, run: Run<'_, '_, PIXELS>, work: &[Cell<i32>], out: &[Cell<i8>]) -> Option<()>;
+
     /// Results of all filters for pixels, some of which may be the same. `None` where there is no memory for them.
     fn finish(&mut self, out: &[&[Cell<i8>]; PIXELS]) -> Option<()>;
+}
+
+/// As [`Blocks::run`], tile by tile.
+// Assembly asks for it in tiles of two pixels, plain Rust in all.
+#[inline(always)]
+pub(crate) fn run_by_tiles<'a, const PIXELS: usize, B: Blocks<'a, PIXELS>>(
+    blocks: &mut B,
+    run: Run<'_, '_, PIXELS>,
+    work: &[Cell<i32>],
+    out: &[Cell<i8>],
+) -> Option<()> {
+    let (mut next, mut out) = (Some(run), out);
+    while let Some(run) = next {
+        run.gather(work)?;
+        let filters = out.len().checked_div(product(run.tiles, PIXELS))?;
+        let mut places = [&[][..]; PIXELS];
+        for place in &mut places {
+            (*place, out) = out.split_at_checked(filters)?;
+        }
+        blocks.finish(&places)?;
+        next = run.next();
+    }
+    Some(())
 }
 
 /// Convolution in tiles of `PIXELS`: two or four. One or two pixels that are left are a tile of two, if that is asked for (`mixed`).
@@ -98,6 +124,12 @@ fn convolve<'a, const PIXELS: usize, B: Blocks<'a, PIXELS>>(
     if p.out_w == 0 || !y.holds(band.rows, product(p.out_w, p.out_c)) {
         return;
     }
+    // More code: for the faster tiles.
+    let row = if mixed { as_one_row(p, x, y, band) } else { None };
+    let (p, x, y, band) = match &row {
+        Some((p, x, y)) => (p, *x, *y, Band { first: 0, rows: 1 }),
+        None => (p, x, y, band),
+    };
     let Some(mut blocks) = B::new(tiles, work, q) else { return };
     let operand = Operand::<PIXELS>::new(p, x, pad);
     let mut pixels = Pixels { y, rows: band.range(), columns: 0, pixel: Pixel::default(), out: &[] };
@@ -108,19 +140,41 @@ fn convolve<'a, const PIXELS: usize, B: Blocks<'a, PIXELS>>(
             Pairs::new(tiles, work, q).and_then(|mut pairs| pairs.finish(&out));
             return;
         }
-        let mut out = [&[][..]; PIXELS];
-        if pixels.columns >= PIXELS && operand.is_inside(pixels.pixel) {
-            if operand.gather_inside(pixels.pixel, work).is_none() {
-                return;
-            }
-            out.iter_mut().for_each(|out| *out = pixels.place(p));
+        let done = if pixels.columns >= PIXELS && operand.is_inside(pixels.pixel) {
+            let run = operand.run(pixels.pixel, pixels.columns / PIXELS);
+            let out = pixels.places(p, product(run.tiles, PIXELS));
+            blocks.run(run, work, out)
         } else {
+            let mut out = [&[][..]; PIXELS];
             some(&operand, &mut pixels, work, &mut out);
-        }
-        if blocks.finish(&out).is_none() {
+            blocks.finish(&out)
+        };
+        if done.is_none() {
             return;
         }
     }
+}
+
+/// The band as a single row, where each pixel reads the one at the same place, and the rows lie one behind the other.
+#[inline(never)]
+fn as_one_row<'x, 'y>(
+    p: &Conv,
+    x: Rows<'x, i8>,
+    y: Rows<'y, i8>,
+    Band { first, rows }: Band,
+) -> Option<(Conv, Rows<'x, i8>, Rows<'y, i8>)> {
+    let Conv { in_w, in_c, out_w, out_c, .. } = *p;
+    let is_point = [p.k_h, p.k_w, p.stride_h, p.stride_w, p.pad_top, p.pad_left] == [1, 1, 1, 1, 0, 0];
+    let is_whole = [product(in_w, in_c), product(out_w, out_c)] == [x.row_len(), y.row_len()];
+    let is_inside = rows > 1 && sum(first, rows) <= p.in_h && in_w == out_w;
+    let is_there = rows <= x.run_from(first) && rows <= y.run_from(first);
+    if !(is_point && is_whole && is_inside && is_there) {
+        return None;
+    }
+    let (x, y) = (x.run(first, rows)?, y.run(first, rows)?);
+    let width = product(rows, in_w);
+    let row = Conv { in_h: 1, in_w: width, out_w: width, ..*p };
+    Some((row, Rows::whole(x, x.len()), Rows::whole(y, y.len())))
 }
 
 /// Gathers the operands of the next pixels, of which there is at least one, and says where their results are. Where there are fewer, the last one is computed several times.
@@ -173,9 +227,15 @@ impl<'a> Pixels<'a> {
     /// Where the results of the next pixel are, which is in this row; empty if there is no memory. Goes on behind it.
     #[inline(always)]
     fn place(&mut self, p: &Conv) -> &'a [Cell<i8>] {
-        let (out, behind) = self.out.split_at_checked(p.out_c).unwrap_or_default();
-        self.pixel = self.pixel.further(p.stride_w);
-        (self.columns, self.out) = (self.columns.wrapping_sub(1), behind);
+        self.places(p, 1)
+    }
+
+    /// The same of the next `count` pixels.
+    #[inline(always)]
+    fn places(&mut self, p: &Conv, count: usize) -> &'a [Cell<i8>] {
+        let (out, behind) = self.out.split_at_checked(product(count, p.out_c)).unwrap_or_default();
+        self.pixel = self.pixel.further(count.wrapping_mul(p.stride_w));
+        (self.columns, self.out) = (self.columns.wrapping_sub(count), behind);
         out
     }
 }

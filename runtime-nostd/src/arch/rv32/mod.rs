@@ -12,7 +12,7 @@ pub(crate) mod conv;
 pub(crate) mod dense;
 pub(crate) mod depthwise;
 pub(crate) mod elementwise;
-mod operand;
+pub(crate) mod operand;
 pub(crate) mod parts;
 pub(crate) mod rolling;
 pub(crate) mod singles;

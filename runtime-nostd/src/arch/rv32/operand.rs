@@ -1,6 +1,7 @@
 //! Operands of windows: what the filters read for two or four pixels of the result, in the words that the tiles multiply.
 
 use super::blocks::operand::interleave;
+use crate::arch::extent::{product, reach};
 use crate::arch::pixel::Pixel;
 use crate::params::Conv;
 use crate::rows::Rows;
@@ -9,8 +10,65 @@ use core::cell::Cell;
 /// Elements of padding that are read at once.
 const PADDING: usize = 32;
 
+/// Most rows of filters whose tiles of four pixels are gathered one behind the other.
+pub(crate) const ROWS: usize = 16;
+
+/// Tiles side by side, which read no padding to the left or right.
+pub(crate) struct Run<'o, 'a, const PIXELS: usize> {
+    operand: &'o Operand<'a, PIXELS>,
+    first: Pixel,
+    /// How many: at least one.
+    pub(crate) tiles: usize,
+}
+
+// Plain Rust goes from tile to tile.
+#[allow(dead_code)]
+impl<'a, const PIXELS: usize> Run<'_, 'a, PIXELS> {
+    /// Rows of the filters.
+    #[inline(always)]
+    pub(crate) fn rows(&self) -> usize {
+        self.operand.p.k_h
+    }
+
+    /// Elements of a row that a pixel reads, and from those of a pixel to those of the next one.
+    #[inline(always)]
+    pub(crate) fn lengths(&self) -> [usize; 2] {
+        [self.operand.run, self.operand.step]
+    }
+
+    /// Writes the words of the first tile.
+    #[inline(always)]
+    pub(crate) fn gather(&self, words: &[Cell<i32>]) -> Option<()> {
+        self.operand.gather_inside(self.first, words)
+    }
+
+    /// Goes on to the next tile.
+    #[inline(always)]
+    pub(crate) fn next(self) -> Option<Self> {
+        let tiles = self.tiles.checked_sub(1).filter(|&tiles| tiles > 0)?;
+        let first = self.first.further(PIXELS.wrapping_mul(self.operand.p.stride_w));
+        Some(Run { tiles, first, ..self })
+    }
+
+    /// What all tiles read of a row of the filters. Where that is padding, it is empty, and `words` are those of the row in each tile. `None` where elements or words are missing.
+    #[inline(always)]
+    pub(crate) fn row(&self, row: usize, words: &[Cell<i32>]) -> Option<&'a [Cell<i8>]> {
+        let Operand { p, x, run, step, .. } = *self.operand;
+        let image = self.first.row(x, row.wrapping_mul(p.dilation_h));
+        if image.is_empty() {
+            let each = run.checked_mul(PIXELS / 2)?;
+            let start = row.checked_mul(each)?;
+            let words = words.get(start..start.checked_add(each)?)?;
+            words.iter().for_each(|word| word.set(self.operand.pad()));
+            return Some(image);
+        }
+        let from = image.get(self.first.column(0).checked_mul(p.in_c)?..)?;
+        (from.len() >= reach(product(self.tiles, PIXELS), step, run)).then_some(from)
+    }
+}
+
 /// The operand of a convolution in tiles of `PIXELS` pixels: two or four.
-pub(super) struct Operand<'a, const PIXELS: usize> {
+pub(crate) struct Operand<'a, const PIXELS: usize> {
     pub(super) p: &'a Conv,
     x: Rows<'a, i8>,
     padding: [Cell<i8>; PADDING],
@@ -38,7 +96,7 @@ impl<'a, const PIXELS: usize> Operand<'a, PIXELS> {
             p,
             x,
             padding,
-            last: p.in_w.checked_sub(columns).filter(|_| p.dilation_w == 1),
+            last: p.in_w.checked_sub(columns).filter(|_| p.dilation_w == 1 && (PIXELS == 2 || p.k_h <= ROWS)),
             run,
             step,
             elements: others.wrapping_mul(step).wrapping_add(run),
@@ -57,6 +115,21 @@ impl<'a, const PIXELS: usize> Operand<'a, PIXELS> {
         self.last.is_some_and(|last| first.column(0) <= last)
     }
 
+    /// Tiles side by side from such a tile on, at most so many.
+    #[inline(always)]
+    pub(super) fn run(&self, first: Pixel, most: usize) -> Run<'_, 'a, PIXELS> {
+        let left = self.last.unwrap_or(0).wrapping_sub(first.column(0));
+        let others = left.checked_div(PIXELS.wrapping_mul(self.p.stride_w)).unwrap_or(most);
+        Run { operand: self, first, tiles: most.min(others.saturating_add(1)) }
+    }
+
+    /// A word of padding.
+    #[inline(always)]
+    fn pad(&self) -> i32 {
+        let pad = i32::from(self.padding[0].get());
+        pad.wrapping_add(pad << 16)
+    }
+
     /// Writes a word for each tap of each two pixels of such a tile, which are side by side. `None` where there is no memory for them.
     #[inline(never)]
     pub(super) fn gather_inside(&self, first: Pixel, words: &[Cell<i32>]) -> Option<()> {
@@ -68,8 +141,7 @@ impl<'a, const PIXELS: usize> Operand<'a, PIXELS> {
             let image = first.row(self.x, below);
             let (now, behind) = words.split_at_checked(self.run.wrapping_mul(PIXELS / 2))?;
             if image.is_empty() {
-                let pad = i32::from(self.padding[0].get());
-                now.iter().for_each(|word| word.set(pad.wrapping_add(pad << 16)));
+                now.iter().for_each(|word| word.set(self.pad()));
             } else {
                 let all = image.get(start..start.wrapping_add(self.elements))?;
                 let (mut sides, mut from): ([&[_]; PIXELS], _) = ([&[]; PIXELS], 0);

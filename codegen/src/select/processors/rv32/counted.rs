@@ -47,8 +47,22 @@ pub(super) fn corrected(work: Work) -> Work {
     work.with(Count::Corrected, results.iter().sum())
 }
 
+/// Most rows of filters whose tiles of four pixels are gathered side by side.
+const MOST_ROWS: usize = 16;
+
+/// All rows as one, where each pixel reads the one at the same place.
+fn as_one_row(shape: Shape) -> Shape {
+    let Shape { in_h, in_w, out_h, out_w, k_h, k_w, stride_h, stride_w, pad_top, pad_left, .. } = shape;
+    let is_point = [k_h, k_w, stride_h, stride_w, pad_top, pad_left] == [1, 1, 1, 1, 0, 0];
+    match is_point && [in_h, in_w] == [out_h, out_w] {
+        true => Shape { in_h: 1, in_w: in_h * in_w, out_h: 1, out_w: out_h * out_w, ..shape },
+        false => shape,
+    }
+}
+
 /// Tiles of two or four pixels, and three filters, or two where a single one would be left.
 fn tiles(shape: &Shape, tile: Tile, whole: bool) -> Work {
+    let shape = &if tile == Tile::Mixed && whole { as_one_row(*shape) } else { *shape };
     let mut work = Work::default();
     let side = if tile == Tile::Two { 2 } else { 4 };
     let left = match shape.out_c % 3 {
@@ -61,7 +75,7 @@ fn tiles(shape: &Shape, tile: Tile, whole: bool) -> Work {
     let taps = shape.taps();
     // Pixels of a band come one behind the other, those of the next row as well.
     let all = shape.out_h * shape.out_w;
-    let mut done = 0;
+    let (mut done, mut inside) = (0, false);
     while done < all {
         let (row, column) = (done / shape.out_w, done % shape.out_w);
         let there = if whole { all - done } else { shape.out_w - column };
@@ -69,8 +83,10 @@ fn tiles(shape: &Shape, tile: Tile, whole: bool) -> Work {
         let pixels = if of_two { 2 } else { side };
         let first = (column * shape.stride_w).checked_sub(shape.pad_left);
         let columns = (pixels - 1) * shape.stride_w + shape.k_w;
-        let inside = !of_two
+        let was_inside = inside && column > 0;
+        inside = !of_two
             && shape.dilation_w == 1
+            && (side == 2 || shape.k_h <= MOST_ROWS)
             && column + pixels <= shape.out_w
             && first.is_some_and(|first| first + columns <= shape.in_w);
         let padding = shape.k_h - rows_inside(shape, row, 0);
@@ -78,7 +94,10 @@ fn tiles(shape: &Shape, tile: Tile, whole: bool) -> Work {
         if inside {
             work.add(Count::Piece, shape.k_h - padding);
             work.add(Count::Word, (shape.k_h - padding) * shape.k_w * shape.in_c * pixels / 2);
-            work.add(Count::Padding, padding * shape.k_w * shape.in_c * pixels / 2);
+            // Tiles of four that are side by side begin together.
+            if side == 2 || !was_inside {
+                work.add(Count::Padding, padding * shape.k_w * shape.in_c * pixels / 2);
+            }
         } else {
             work.add(Count::Border, 1);
             work.add(Count::Run, shape.k_h);

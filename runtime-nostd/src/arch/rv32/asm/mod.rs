@@ -2,6 +2,8 @@
 
 #![allow(unsafe_code)]
 
+use crate::arch::extent::product;
+use crate::arch::rv32::operand::{Run, ROWS};
 use crate::arch::rv32::upper::UpperRequant;
 use crate::arch::rv32::windows::Windows;
 use core::cell::Cell;
@@ -41,9 +43,24 @@ struct State<'a> {
     /// Where the constants of tiles of three filters end, and those of tiles of two behind them.
     behind: [*const i32; 2],
     /// Where the first tile's are.
-    first: (*const i8, *const i32),
+    first_w: *const i8,
+    first_channel: *const i32,
     /// As many as results of a pixel.
     filters: usize,
+    /// Tiles of pixels.
+    tiles: usize,
+    /// Of the operand, for each of which there are elements below. 0 if the words are written.
+    rows: usize,
+    /// Elements of a row that a pixel reads, from those of a pixel to those of the next one, and from those of a tile to those of the next one.
+    run: usize,
+    step: usize,
+    next: usize,
+    /// From the end of the first pixel's results to those of the next tile.
+    skipped: usize,
+    /// Of the next tile, in each row. None where the words are written.
+    elements: [*const i8; ROWS],
+    /// Taps of a filter, for which there are words.
+    size: usize,
     of: PhantomData<&'a ()>,
 }
 
@@ -73,8 +90,17 @@ impl<'a> State<'a> {
             shift: q.shift,
             bytes: 4 * q.words,
             behind: [tiles.threes(), filters].map(|count| channels.wrapping_add(count * q.words)),
-            first: (tiles.bytes().as_ptr(), channels),
+            first_w: tiles.bytes().as_ptr(),
+            first_channel: channels,
             filters,
+            tiles: 1,
+            rows: 0,
+            run: 0,
+            step: 0,
+            next: 0,
+            skipped: 0,
+            elements: [core::ptr::null(); ROWS],
+            size: tiles.size(),
             of: PhantomData,
         })
     }
@@ -82,7 +108,7 @@ impl<'a> State<'a> {
     /// Begins with the first tile, for pixels of which some may be the same. `None` where results are missing.
     #[inline(always)]
     fn begin<const PIXELS: usize>(&mut self, out: &[&[Cell<i8>]; PIXELS]) -> Option<()> {
-        (self.w, self.channel) = self.first;
+        (self.w, self.channel) = (self.first_w, self.first_channel);
         if out.iter().any(|out| out.len() < self.filters) {
             return None;
         }
@@ -91,19 +117,43 @@ impl<'a> State<'a> {
         for (apart, other) in self.apart.iter_mut().zip(others) {
             *apart = (other.as_ptr() as usize).wrapping_sub(self.y as usize);
         }
+        (self.tiles, self.rows) = (1, 0);
+        Some(())
+    }
+
+    /// Begins with the first of some tiles side by side, for whose words there is `work`. `None` where something is missing.
+    #[inline(never)]
+    fn begin_run(&mut self, run: &Run<'_, '_, 4>, work: &[Cell<i32>], out: &[Cell<i8>]) -> Option<()> {
+        let (tiles, rows, filters) = (run.tiles, run.rows(), self.filters);
+        [self.run, self.step] = run.lengths();
+        if tiles == 0
+            || out.len() < product(product(tiles, 4), filters)
+            || product(rows, self.run) > self.size
+        {
+            return None;
+        }
+        for (row, elements) in self.elements.get_mut(..rows)?.iter_mut().enumerate() {
+            let row = run.row(row, work)?;
+            *elements = if row.is_empty() { core::ptr::null() } else { row.as_ptr().cast() };
+        }
+        (self.y, self.tiles, self.rows) = (out.as_ptr().cast(), tiles, rows);
+        (self.apart, self.next) = ([filters, 2 * filters, 3 * filters], self.step.wrapping_mul(4));
+        self.skipped = 3 * filters;
         Some(())
     }
 }
 
-/// The windows of a tile. Their code has the most taps that there are, the last one first; a jump skips those that a window has not. `kiln_next` moves `x` behind the window, of which `u` is `8·n`, and makes it the bytes of code of `n` taps, each of which has as many as the argument says. `kiln_last` multiplies the last tap,
+/// The windows of a tile. Their code has the most taps that there are, the last one first; a jump skips those that a window has not. `$base` puts the end of this code in `base`, where it is not yet there. `kiln_next` moves `x` behind the window, of which `u` is `8·n`, and makes it the bytes of code of `n` taps, each of which has as many as the argument says. `kiln_last` multiplies the last tap,
 /// `kiln_tap` adds those before it, `kiln_split` parts the fields.
 macro_rules! tile_windows {
-    ($tap:literal) => {
+    ($base:literal, $tap:literal) => {
         concat!(
             "
         .option push
         .option norvc
-        lla {base}, 3f
+        ",
+            $base,
+            "
         lbu {u}, 0({w})
         2:
         lbu {x0}, 1({w})

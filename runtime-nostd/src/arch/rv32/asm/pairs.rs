@@ -3,7 +3,8 @@
 //! A window of `n` taps and three filters takes 10·n + 22 instructions for 6·n products. The constants of channels may be common or their own: one code serves both, so that it is small.
 
 use super::State;
-use crate::arch::rv32::conv::Blocks;
+use crate::arch::rv32::conv::{run_by_tiles, Blocks};
+use crate::arch::rv32::operand::Run;
 use crate::arch::rv32::upper::UpperRequant;
 use crate::arch::rv32::windows::Windows;
 use core::cell::Cell;
@@ -18,6 +19,12 @@ impl<'a> Blocks<'a, 2> for Pairs<'a> {
     }
 
     #[inline(always)]
+    fn run(&mut self, run: Run<'_, '_, 2>, work: &[Cell<i32>], out: &[Cell<i8>]) -> Option<()> {
+        run_by_tiles(self, run, work, out)
+    }
+
+    // A call for both ways to its operands.
+    #[inline(never)]
     fn finish(&mut self, out: &[&[Cell<i8>]; 2]) -> Option<()> {
         let state = &mut self.0;
         state.begin(out)?;
@@ -73,7 +80,7 @@ macro_rules! all_tiles {
             ",
             define_sum!(),
             define_short_add!(),
-            tile_windows!($tap),
+            tile_windows!("lla {base}, 3f", $tap),
             "
             addi {w}, {w}, 1
             lw {x0}, 36({s})

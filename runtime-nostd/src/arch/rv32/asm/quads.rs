@@ -1,10 +1,11 @@
 //! Tiles of four pixels in assembly.
 //!
-//! A window of `n` taps, two words for each and three filters, takes 17·n + 26 instructions for 12·n products: 1.9 per product in windows of five taps. A tile takes about 140 more,
-//! or 170 by the smaller code, most of them for its twelve results. Accumulators, sums of the window and everything else stay in 26 registers: all that there are.
+//! A window of `n` taps, two words for each and three filters, takes 17·n + 24 instructions for 12·n products: 1.8 per product in windows of five taps. By the smaller code it takes two more. A tile takes about 140 more,
+//! or 170 by the smaller code, most of them for its twelve results. Accumulators, sums of the window and everything else stay in 27 registers.
 
 use super::State;
 use crate::arch::rv32::conv::Blocks;
+use crate::arch::rv32::operand::Run;
 use crate::arch::rv32::upper::UpperRequant;
 use crate::arch::rv32::windows::Windows;
 use core::cell::Cell;
@@ -24,6 +25,14 @@ macro_rules! blocks {
             }
 
             #[inline(always)]
+            fn run(&mut self, run: Run<'_, '_, 4>, work: &[Cell<i32>], out: &[Cell<i8>]) -> Option<()> {
+                self.0.begin_run(&run, work, out)?;
+                // SAFETY: there are words for all taps and constants of all filters (`State::new`), and elements and results of all tiles (`State::begin_run`). `Windows` has proven its bytes.
+                unsafe { $all(&mut self.0) };
+                Some(())
+            }
+
+            #[inline(always)]
             fn finish(&mut self, out: &[&[Cell<i8>]; 4]) -> Option<()> {
                 self.0.begin(out)?;
                 // SAFETY: there are words for all taps and constants of all filters (`State::new`), and results of four pixels (`State::begin`). `Windows` has proven its bytes.
@@ -39,22 +48,22 @@ blocks!(SmallQuads, small);
 
 /// The loop over tiles of as many filters as `kiln_first` sets the accumulators of, to the first values of channels whose constants begin at `a`. `kiln_epilogue` writes the results. So many bytes behind the state is the end of these constants, and so many are the code of a tap.
 macro_rules! loop_over_tiles {
-    ($count:literal, $tap:literal) => {
+    ($count:literal, $windows:expr) => {
         concat!(
             "lw {t}, ",
             $count,
             "({x})
             lw {a}, 24({x})
             beq {a}, {t}, 12f
+            lla {base}, 3f
             1:
-            lw {half}, 44({x})
+            lw {t}, 44({x})
             kiln_first
-            lui {half}, 8
             lw {x}, 0({x})
             ",
             define_sum!(),
             define_short_add!(),
-            tile_windows!($tap),
+            $windows,
             "
             lw {x}, 0(sp)
             addi {w}, {w}, 1
@@ -62,10 +71,10 @@ macro_rules! loop_over_tiles {
             lw {x0}, 8({x})
             lw {x1}, 12({x})
             lw {u}, 16({x})
-            lw {base}, 20({x})
+            lw {y}, 20({x})
             add {x1}, {x1}, {x0}
             add {u}, {u}, {x0}
-            add {base}, {base}, {x0}
+            add {y}, {y}, {x0}
             kiln_epilogue
             lw {t}, ",
             $count,
@@ -82,13 +91,165 @@ macro_rules! loop_over_tiles {
     };
 }
 
-/// `kiln_begin`: the accumulators of a filter, whose constants `a` points at; `a` goes on to those of the next one.
+/// The windows of a tile of three filters, with code of their own for each number of taps: two instructions less for each window than with [`tile_windows`]. At `base`, eight bytes for each number of taps move `x` behind
+/// the window and jump to its code; the first eight are the end of the tile.
+macro_rules! windows_by_length {
+    () => {
+        "
+        .option push
+        .option norvc
+        .macro kiln_weights q, h
+        mul {t}, {u}, {x0}
+        mul {u}, {u}, {x1}
+        add \\q, \\q, {t}
+        add \\h, \\h, {u}
+        .endm
+        .macro kiln_window taps
+        .set kiln_left, \\taps
+        .set kiln_at, 2
+        lw {x0}, -8*kiln_left({x})
+        lb {u}, kiln_at({w})
+        lw {x1}, 4-8*kiln_left({x})
+        mul {a}, {u}, {x0}
+        mul {b}, {u}, {x1}
+        lb {u}, kiln_at+1({w})
+        mul {c}, {u}, {x0}
+        mul {d}, {u}, {x1}
+        lb {u}, kiln_at+2({w})
+        mul {e}, {u}, {x0}
+        mul {f}, {u}, {x1}
+        .rept \\taps-1
+        .set kiln_left, kiln_left-1
+        .set kiln_at, kiln_at+3
+        lw {x0}, -8*kiln_left({x})
+        lb {u}, kiln_at({w})
+        lw {x1}, 4-8*kiln_left({x})
+        kiln_weights {a}, {b}
+        lb {u}, kiln_at+1({w})
+        kiln_weights {c}, {d}
+        lb {u}, kiln_at+2({w})
+        kiln_weights {e}, {f}
+        .endr
+        addi {w}, {w}, 2+3*\\taps
+        kiln_split
+        kiln_jump
+        .endm
+        .macro kiln_jump
+        lbu {u}, 0({w})
+        add {t}, {base}, {u}
+        jr {t}
+        .endm
+        kiln_jump
+        3:
+        j 4f
+        nop
+        .irp taps, 1, 2, 3, 4, 5, 6, 7, 8
+        addi {x}, {x}, 8*\\taps
+        j 4\\taps\\()f
+        .endr
+        .option rvc
+        .irp taps, 1, 2, 3, 4, 5, 6, 7, 8
+        4\\taps:
+        kiln_window \\taps
+        .endr
+        4:
+        .option pop
+        .purgem kiln_weights
+        .purgem kiln_window
+        .purgem kiln_jump
+        .purgem kiln_next
+        .purgem kiln_last
+        .purgem kiln_tap
+        .purgem kiln_split
+        .purgem kiln_sum
+        .purgem kiln_short_add
+        "
+    };
+}
+
+/// Writes the words of the next tile of pixels, where there are rows to read them from. Goes on to the elements of the tile behind it.
+macro_rules! gather {
+    () => {
+        "
+        lw {half}, 72({x})
+        beqz {half}, 16f
+        lw {w}, 0({x})
+        lw {qa}, 76({x})
+        lw {qb}, 80({x})
+        lw {qc}, 84({x})
+        addi {base}, {x}, 92
+        slli {half}, {half}, 2
+        add {half}, {half}, {base}
+        2:
+        lw {a}, 0({base})
+        beqz {a}, 6f
+        add {t}, {a}, {qc}
+        sw {t}, 0({base})
+        add {b}, {a}, {qb}
+        add {c}, {b}, {qb}
+        add {d}, {c}, {qb}
+        andi {e}, {qa}, -4
+        add {e}, {e}, {a}
+        add {f}, {a}, {qa}
+        beq {a}, {e}, 4f
+        3:
+        .irp at, 0, 1, 2, 3
+        kiln_words \\at
+        .endr
+        addi {a}, {a}, 4
+        addi {b}, {b}, 4
+        addi {c}, {c}, 4
+        addi {d}, {d}, 4
+        addi {w}, {w}, 32
+        bne {a}, {e}, 3b
+        4:
+        beq {a}, {f}, 7f
+        5:
+        kiln_words 0
+        addi {a}, {a}, 1
+        addi {b}, {b}, 1
+        addi {c}, {c}, 1
+        addi {d}, {d}, 1
+        addi {w}, {w}, 8
+        bne {a}, {f}, 5b
+        j 7f
+        6:
+        slli {t}, {qa}, 3
+        add {w}, {w}, {t}
+        7:
+        addi {base}, {base}, 4
+        bne {base}, {half}, 2b
+        16:
+        "
+    };
+}
+
+/// `kiln_words`: both words of a tap, whose elements are so many bytes behind `a` to `d`.
+macro_rules! define_words {
+    () => {
+        "
+        .macro kiln_words at
+        lb {t}, \\at({b})
+        lb {u}, \\at({a})
+        lb {x0}, \\at({d})
+        lb {x1}, \\at({c})
+        slli {t}, {t}, 16
+        slli {x0}, {x0}, 16
+        add {t}, {t}, {u}
+        add {x0}, {x0}, {x1}
+        sw {t}, 8*\\at({w})
+        sw {x0}, 4+8*\\at({w})
+        .endm
+        "
+    };
+}
+
+/// `kiln_begin`: the accumulators of a filter, whose constants `a` points at.
 macro_rules! define_begin {
     () => {
         "
         .macro kiln_begin qa, ha, qb, hb
         lw \\ha, 0({a})
-        add {a}, {a}, {half}
         slli \\qa, \\ha, 16
         add \\qa, \\qa, \\ha
         mv \\qb, \\qa
@@ -104,9 +265,9 @@ macro_rules! define_results {
         concat!(
             "
             .macro kiln_results at, q0, h0, q1, h1
-            lw {b}, 4({a})
-            lw {c}, 8({a})
-            lw {d}, 12({a})
+            lw {b}, 4+16*\\at({a})
+            lw {c}, 8+16*\\at({a})
+            lw {d}, 12+16*\\at({a})
             ",
             $more,
             "
@@ -117,7 +278,7 @@ macro_rules! define_results {
             kiln_result \\q0, \\at, {x0}
             kiln_result \\h0, \\at, {x1}
             kiln_result \\q1, \\at, {u}
-            kiln_result \\h1, \\at, {base}
+            kiln_result \\h1, \\at, {y}
             .endm
             "
         )
@@ -127,7 +288,7 @@ macro_rules! define_results {
 /// Results with constants that are common to the channels.
 macro_rules! common {
     () => {
-        concat!(define_result!("x", "b", "c", "d", "e", "f", ""), define_results!("addi {a}, {a}, 16"))
+        concat!(define_result!("x", "b", "c", "d", "e", "f", ""), define_results!(""))
     };
 }
 
@@ -158,7 +319,7 @@ macro_rules! routine {
             addi {x0}, {x0}, 1
             addi {x1}, {x1}, 1
             addi {u}, {u}, 1
-            addi {base}, {base}, 1
+            addi {y}, {y}, 1
             lw {w}, 4(sp)
             jr {w}
             31:
@@ -184,6 +345,7 @@ macro_rules! in_place {
         sw {w}, 8(sp)
         kiln_calls
         lw {w}, 8(sp)
+        lui {half}, 8
         11:
         .endm
         "
@@ -198,6 +360,7 @@ macro_rules! by_calls {
         sw {w}, 8(sp)
         kiln_calls
         lw {w}, 8(sp)
+        lui {half}, 8
         .endm
         "
     };
@@ -253,7 +416,9 @@ macro_rules! three_filters {
         .endm
         .macro kiln_first
         kiln_begin {qa}, {ha}, {qb}, {hb}
+        add {a}, {a}, {t}
         kiln_begin {qc}, {hc}, {qd}, {hd}
+        add {a}, {a}, {t}
         kiln_begin {qe}, {he}, {qf}, {hf}
         .endm
         .macro kiln_common
@@ -261,6 +426,7 @@ macro_rules! three_filters {
         kiln_results 1, {qc}, {hc}, {qd}, {hd}
         kiln_results 2, {qe}, {he}, {qf}, {hf}
         addi {x0}, {x0}, 3
+        addi {a}, {a}, 48
         .endm
         .macro kiln_calls
         jal {w}, 30f
@@ -314,12 +480,14 @@ macro_rules! two_filters {
         .endm
         .macro kiln_first
         kiln_begin {qa}, {ha}, {qb}, {hb}
+        add {a}, {a}, {t}
         kiln_begin {qc}, {hc}, {qd}, {hd}
         .endm
         .macro kiln_common
         kiln_results 0, {qa}, {ha}, {qb}, {hb}
         kiln_results 1, {qc}, {hc}, {qd}, {hd}
         addi {x0}, {x0}, 2
+        addi {a}, {a}, 32
         .endm
         .macro kiln_calls
         jal {w}, 30f
@@ -332,7 +500,7 @@ macro_rules! two_filters {
 
 /// A function for all tiles: those of three filters, and those of two behind them.
 macro_rules! all {
-    ($name:ident, $begin:expr, $end:expr) => {
+    ($name:ident, $begin:expr, $windows:expr, $end:expr) => {
         /// # Safety
         /// What the state names is there, for all tiles.
         #[inline(never)]
@@ -343,7 +511,6 @@ macro_rules! all {
                     "
                     addi sp, sp, -16
                     sw {x}, 0(sp)
-                    lw {w}, 4({x})
                     .macro kiln_move q0, h0, q1, h1
                     mv {qa}, \\q0
                     mv {ha}, \\h0
@@ -352,20 +519,44 @@ macro_rules! all {
                     .endm
                     ",
                     define_begin!(),
+                    define_words!(),
+                    "
+                    13:
+                    ",
+                    gather!(),
+                    "
+                    lw {w}, 56({x})
+                    lw {t}, 60({x})
+                    sw {t}, 24({x})
+                    lui {half}, 8
+                    ",
                     $begin,
                     three_filters!(),
-                    loop_over_tiles!("48", "64"),
+                    loop_over_tiles!("48", $windows),
                     two_filters!(),
-                    loop_over_tiles!("52", "40"),
+                    loop_over_tiles!("52", tile_windows!("", "40")),
+                    "
+                    lw {t}, 68({x})
+                    addi {t}, {t}, -1
+                    sw {t}, 68({x})
+                    beqz {t}, 14f
+                    lw {u}, 8({x})
+                    lw {t}, 88({x})
+                    add {u}, {u}, {t}
+                    sw {u}, 8({x})
+                    j 13b
+                    14:
+                    ",
                     $end,
                     "
                     addi sp, sp, 16
+                    .purgem kiln_words
                     .purgem kiln_move
                     .purgem kiln_begin
                     .purgem kiln_epilogue
                     ",
                     x = inout(reg) state => _, w = out(reg) _, half = out(reg) _,
-                    x0 = out(reg) _, x1 = out(reg) _, u = out(reg) _, t = out(reg) _, base = out(reg) _,
+                    x0 = out(reg) _, x1 = out(reg) _, u = out(reg) _, t = out(reg) _, base = out(reg) _, y = out(reg) _,
                     a = out(reg) _, b = out(reg) _, c = out(reg) _, d = out(reg) _, e = out(reg) _, f = out(reg) _,
                     qa = out(reg) _, qb = out(reg) _, qc = out(reg) _, qd = out(reg) _, qe = out(reg) _, qf = out(reg) _,
                     ha = out(reg) _, hb = out(reg) _, hc = out(reg) _, hd = out(reg) _, he = out(reg) _, hf = out(reg) _,
@@ -378,11 +569,13 @@ macro_rules! all {
 all!(
     fast,
     concat!(common!(), in_place!()),
+    windows_by_length!(),
     concat!(".purgem kiln_result\n .purgem kiln_results\n", routine!(concat!(own!(), "addi {a}, {a}, 32")),)
 );
 all!(
     small,
     by_calls!(),
+    tile_windows!("", "64"),
     routine!(concat!(
         "
         lui {w}, 0x80000

@@ -1,6 +1,7 @@
 //! Tiles in plain Rust, of two pixels or, in two words for each tap, of four.
 
-use crate::arch::rv32::conv::Blocks;
+use crate::arch::rv32::conv::{run_by_tiles, Blocks};
+use crate::arch::rv32::operand::Run;
 use crate::arch::rv32::upper::UpperRequant;
 use crate::arch::rv32::windows::Windows;
 use core::cell::Cell;
@@ -22,6 +23,10 @@ impl<'a, const PIXELS: usize> Blocks<'a, PIXELS> for Tiles<'a, PIXELS> {
     fn new(tiles: Windows<'a>, words: &'a [Cell<i32>], q: &'a UpperRequant<'a>) -> Option<Self> {
         q.channels(tiles.left())?;
         (words.len() / (PIXELS / 2) >= tiles.size()).then_some(Tiles { tiles, words, q })
+    }
+
+    fn run(&mut self, run: Run<'_, '_, PIXELS>, work: &[Cell<i32>], out: &[Cell<i8>]) -> Option<()> {
+        run_by_tiles(self, run, work, out)
     }
 
     fn finish(&mut self, out: &[&[Cell<i8>]; PIXELS]) -> Option<()> {
