@@ -389,7 +389,7 @@ macro_rules! kernel_table {
             Conv2dI8Rv32Quads = conv2d_i8_rv32_quads(I8, I8) -> I8 {
                 arithmetic: Upper, on_crew: Conv2dI8Rv32QuadsCrew,
                 cycles: &[
-                    (Hazard3, cycles(1858, 20579, 2288).each(&[(Turn, 1895), (Pixel, 22956), (Tile, 149735), (Window, 32226), (Run, 102640), (Word, 6114), (Other, 155420), (Border, 827791), (Piece, 11612), (Corrected, 2226)])),
+                    (Hazard3, cycles(1902, 22821, 2702).each(&[(Turn, 2126), (Pixel, 26300), (Tile, 229980), (Window, 26999), (Run, 492919), (Word, 8347), (Other, 121557), (Border, 161170), (Piece, 224822), (Corrected, 2121)])),
                 ]
             };
             Conv2dI8Rv32QuadsCrew = conv2d_i8_rv32_quads_crew(I8, I8) -> I8 { arithmetic: Upper };
@@ -528,7 +528,7 @@ macro_rules! kernel_table {
             Depthwise2dI8Rv32Crew = depthwise2d_i8_rv32_crew(I8, I8) -> I8 { arithmetic: Upper };
             Depthwise2dI8Rv32Rolling = depthwise2d_i8_rv32_rolling(I8, I8) -> I8 {
                 arithmetic: Upper, on_crew: Depthwise2dI8Rv32RollingCrew,
-                cycles: &[(Hazard3, cycles(0, 35748, 211).each(&[(Line, 74760), (Piece, 255975), (Corrected, 44037)]))]
+                cycles: &[(Hazard3, cycles(0, 39316, 117).each(&[(Line, 83866), (Piece, 235176), (Corrected, 45989)]))]
             };
             Depthwise2dI8Rv32RollingCrew = depthwise2d_i8_rv32_rolling_crew(I8, I8) -> I8 { arithmetic: Upper };
         }
@@ -692,7 +692,7 @@ macro_rules! kernel_table {
             DenseI8Rv32Quads = dense_i8_rv32_quads(I8, I8) -> I8 {
                 arithmetic: Upper,
                 cycles: &[
-                    (Hazard3, cycles(1985, 24977, 735).each(&[(Turn, 2077), (Pixel, 27848), (Tile, 241460), (Window, 32703), (Run, 545657), (Word, 8185), (Other, 124764), (Border, 166808), (Piece, 224822), (Corrected, 2172)])),
+                    (Hazard3, cycles(1902, 22821, 645).each(&[(Turn, 2126), (Pixel, 26300), (Tile, 229980), (Window, 26999), (Run, 492919), (Word, 8347), (Other, 121557), (Border, 161170), (Piece, 224822), (Corrected, 2121)])),
                 ]
             };
         }

@@ -80,7 +80,7 @@ pub(crate) trait Blocks<'a, const PIXELS: usize>: Sized {
 }
 
 /// As [`Blocks::run`], tile by tile.
-// Assembly asks for it in tiles of two pixels, plain Rust in all.
+// Only one block of assembly computes tiles side by side.
 #[inline(always)]
 pub(crate) fn run_by_tiles<'a, const PIXELS: usize, B: Blocks<'a, PIXELS>>(
     blocks: &mut B,

@@ -86,7 +86,7 @@ fn tiles(shape: &Shape, tile: Tile, whole: bool) -> Work {
         let was_inside = inside && column > 0;
         inside = !of_two
             && shape.dilation_w == 1
-            && (side == 2 || shape.k_h <= MOST_ROWS)
+            && (tile != Tile::Mixed || shape.k_h <= MOST_ROWS)
             && column + pixels <= shape.out_w
             && first.is_some_and(|first| first + columns <= shape.in_w);
         let padding = shape.k_h - rows_inside(shape, row, 0);
@@ -94,8 +94,8 @@ fn tiles(shape: &Shape, tile: Tile, whole: bool) -> Work {
         if inside {
             work.add(Count::Piece, shape.k_h - padding);
             work.add(Count::Word, (shape.k_h - padding) * shape.k_w * shape.in_c * pixels / 2);
-            // Tiles of four that are side by side begin together.
-            if side == 2 || !was_inside {
+            // One kernel begins tiles side by side together.
+            if tile != Tile::Mixed || !was_inside {
                 work.add(Count::Padding, padding * shape.k_w * shape.in_c * pixels / 2);
             }
         } else {

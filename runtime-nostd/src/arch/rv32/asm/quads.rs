@@ -4,7 +4,7 @@
 //! or 170 by the smaller code, most of them for its twelve results. Accumulators, sums of the window and everything else stay in 27 registers.
 
 use super::State;
-use crate::arch::rv32::conv::Blocks;
+use crate::arch::rv32::conv::{run_by_tiles, Blocks};
 use crate::arch::rv32::operand::Run;
 use crate::arch::rv32::upper::UpperRequant;
 use crate::arch::rv32::windows::Windows;
@@ -17,7 +17,7 @@ pub(crate) struct Quads<'a>(State<'a>);
 pub(crate) struct SmallQuads<'a>(State<'a>);
 
 macro_rules! blocks {
-    ($tiles:ident, $all:ident) => {
+    ($tiles:ident, $all:ident, $run:expr) => {
         impl<'a> Blocks<'a, 4> for $tiles<'a> {
             #[inline(always)]
             fn new(tiles: Windows<'a>, words: &'a [Cell<i32>], q: &'a UpperRequant<'a>) -> Option<Self> {
@@ -26,10 +26,7 @@ macro_rules! blocks {
 
             #[inline(always)]
             fn run(&mut self, run: Run<'_, '_, 4>, work: &[Cell<i32>], out: &[Cell<i8>]) -> Option<()> {
-                self.0.begin_run(&run, work, out)?;
-                // SAFETY: there are words for all taps and constants of all filters (`State::new`), and elements and results of all tiles (`State::begin_run`). `Windows` has proven its bytes.
-                unsafe { $all(&mut self.0) };
-                Some(())
+                $run(self, run, work, out)
             }
 
             #[inline(always)]
@@ -43,8 +40,19 @@ macro_rules! blocks {
     };
 }
 
-blocks!(Quads, fast);
-blocks!(SmallQuads, small);
+blocks!(Quads, fast, Quads::at_once);
+blocks!(SmallQuads, small, run_by_tiles);
+
+impl Quads<'_> {
+    /// As [`run_by_tiles`], with a block that gathers their operands, too.
+    #[inline(always)]
+    fn at_once(&mut self, run: Run<'_, '_, 4>, work: &[Cell<i32>], out: &[Cell<i8>]) -> Option<()> {
+        self.0.begin_run(&run, work, out)?;
+        // SAFETY: there are words for all taps and constants of all filters (`State::new`), and elements and results of all tiles (`State::begin_run`). `Windows` has proven its bytes.
+        unsafe { fast(&mut self.0) };
+        Some(())
+    }
+}
 
 /// The loop over tiles of as many filters as `kiln_first` sets the accumulators of, to the first values of channels whose constants begin at `a`. `kiln_epilogue` writes the results. So many bytes behind the state is the end of these constants, and so many are the code of a tap.
 macro_rules! loop_over_tiles {
@@ -498,9 +506,27 @@ macro_rules! two_filters {
     };
 }
 
-/// A function for all tiles: those of three filters, and those of two behind them.
+/// The next tile side by side, if there is one.
+macro_rules! next {
+    () => {
+        "
+        lw {t}, 68({x})
+        addi {t}, {t}, -1
+        sw {t}, 68({x})
+        beqz {t}, 14f
+        lw {u}, 8({x})
+        lw {t}, 88({x})
+        add {u}, {u}, {t}
+        sw {u}, 8({x})
+        j 13b
+        14:
+        "
+    };
+}
+
+/// A function for all tiles: those of three filters, and those of two behind them. The faster one gathers the operands of tiles side by side, and computes one after the other.
 macro_rules! all {
-    ($name:ident, $begin:expr, $windows:expr, $end:expr) => {
+    ($name:ident, $gather:expr, $begin:expr, $windows:expr, $next:expr, $end:expr) => {
         /// # Safety
         /// What the state names is there, for all tiles.
         #[inline(never)]
@@ -519,11 +545,7 @@ macro_rules! all {
                     .endm
                     ",
                     define_begin!(),
-                    define_words!(),
-                    "
-                    13:
-                    ",
-                    gather!(),
+                    $gather,
                     "
                     lw {w}, 56({x})
                     lw {t}, 60({x})
@@ -535,22 +557,10 @@ macro_rules! all {
                     loop_over_tiles!("48", $windows),
                     two_filters!(),
                     loop_over_tiles!("52", tile_windows!("", "40")),
-                    "
-                    lw {t}, 68({x})
-                    addi {t}, {t}, -1
-                    sw {t}, 68({x})
-                    beqz {t}, 14f
-                    lw {u}, 8({x})
-                    lw {t}, 88({x})
-                    add {u}, {u}, {t}
-                    sw {u}, 8({x})
-                    j 13b
-                    14:
-                    ",
+                    $next,
                     $end,
                     "
                     addi sp, sp, 16
-                    .purgem kiln_words
                     .purgem kiln_move
                     .purgem kiln_begin
                     .purgem kiln_epilogue
@@ -568,14 +578,18 @@ macro_rules! all {
 
 all!(
     fast,
+    concat!(define_words!(), "\n13:\n", gather!(), "\n.purgem kiln_words\n"),
     concat!(common!(), in_place!()),
     windows_by_length!(),
+    next!(),
     concat!(".purgem kiln_result\n .purgem kiln_results\n", routine!(concat!(own!(), "addi {a}, {a}, 32")),)
 );
 all!(
     small,
+    "",
     by_calls!(),
     tile_windows!("", "64"),
+    "",
     routine!(concat!(
         "
         lui {w}, 0x80000
