@@ -3,10 +3,9 @@
 //! On a Cortex-M4, a list of `n` loads takes `1 + n` cycles, and a product and a sum one each. `vfma` rounds only once, and so has other bits.
 #![allow(unsafe_code)]
 
-use crate::arch::extent::{product, reach, span, sum, sum_of};
-use crate::arch::portable::depthwise::{Taps, MOST_ROWS};
+use crate::arch::extent::product;
+use crate::arch::portable::depthwise::Taps;
 use core::cell::Cell;
-use core::mem::MaybeUninit;
 
 /// Adds to `s0` to `s3` the products of `{fours}` times four elements at `{x}`, and of `{rest}` more, with four weights at `{w}` each. Each is rounded before it is added.
 ///
