@@ -58,10 +58,7 @@ macro_rules! window {
     ($taps:ident, $w:ident of $bytes:literal bytes, $first:ident, $acc:ident, $load:literal) => {{
         let Taps { rows, len, step, w_first, w_step, w_skip, .. } = *$taps;
         let channels = $acc.len() / 4 * 4;
-        if !$taps.are_there(sum($first, channels), $w.len()) {
-            return 0;
-        }
-        let starts = $taps.starts();
+        let Some(starts) = $taps.starts(sum($first, channels), $w.len()) else { return 0 };
         for (four, acc) in $acc.chunks_exact_mut(4).enumerate() {
             let first = $first + 4 * four;
             // SAFETY: from `first` on, there are four elements of each tap in each row, four weights of each, and four sums. Every register is declared.

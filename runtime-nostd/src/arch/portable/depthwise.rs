@@ -137,26 +137,28 @@ pub(crate) struct Taps<'a, T> {
 
 #[allow(dead_code)] // as above
 impl<T> Taps<'_, T> {
-    /// Whether there are taps of one row to [`MOST_ROWS`], their elements of all channels before `end`, and as many of all `weights`.
+    /// Where the first element of each row is, of one to [`MOST_ROWS`]. `None` unless each row has the elements of all channels before `end`, and there are as many of all `weights`.
     #[inline(always)]
-    pub(crate) fn are_there(&self, end: usize, weights: usize) -> bool {
+    pub(crate) fn starts(
+        &self,
+        end: usize,
+        weights: usize,
+    ) -> Option<[MaybeUninit<*const Cell<T>>; MOST_ROWS]> {
         let Taps { rows, first, len, step, w_first, w_step, w_skip } = *self;
         let last = sum(first, reach(len, step, end));
         let line = sum(w_step, reach(len, w_step, w_skip));
-        len > 0
+        let are_there = len > 0
             && (1..=MOST_ROWS).contains(&rows.len())
             && rows.iter().all(|row| row.len() >= last)
-            && weights >= sum_of([w_first, span(rows.len(), line), reach(len, w_step, end)])
-    }
-
-    /// Where the first element of each row is.
-    #[inline(always)]
-    pub(crate) fn starts(&self) -> [MaybeUninit<*const Cell<T>>; MOST_ROWS] {
-        let mut starts = [const { MaybeUninit::uninit() }; MOST_ROWS];
-        for (start, row) in starts.iter_mut().zip(self.rows) {
-            start.write(row.as_ptr().wrapping_add(self.first));
+            && weights >= sum_of([w_first, span(rows.len(), line), reach(len, w_step, end)]);
+        if !are_there {
+            return None;
         }
-        starts
+        let mut starts = [const { MaybeUninit::uninit() }; MOST_ROWS];
+        for (start, row) in starts.iter_mut().zip(rows) {
+            start.write(row.as_ptr().wrapping_add(first));
+        }
+        Some(starts)
     }
 }
 

@@ -47,7 +47,7 @@ pub(super) fn corrected(work: Work) -> Work {
     work.with(Count::Corrected, results.iter().sum())
 }
 
-/// Most rows of filters whose tiles of four pixels are gathered side by side.
+/// Most rows of filters whose tiles of four pixels the kernels gather at once.
 const MOST_ROWS: usize = 16;
 
 /// All rows as one, where each pixel reads the one at the same place.
@@ -86,7 +86,7 @@ fn tiles(shape: &Shape, tile: Tile, whole: bool) -> Work {
         let was_inside = inside && column > 0;
         inside = !of_two
             && shape.dilation_w == 1
-            && (tile != Tile::Mixed || shape.k_h <= MOST_ROWS)
+            && (side == 2 || shape.k_h <= MOST_ROWS)
             && column + pixels <= shape.out_w
             && first.is_some_and(|first| first + columns <= shape.in_w);
         let padding = shape.k_h - rows_inside(shape, row, 0);

@@ -240,10 +240,10 @@ pub(crate) fn window(
 ) -> usize {
     let Taps { rows, len, step, w_first, w_step, w_skip, .. } = *taps;
     let results = out.len().min(bias.len()) / 8 * 8;
-    if results == 0 || !taps.are_there(results, w.len()) {
+    if results == 0 {
         return 0;
     }
-    let starts = taps.starts();
+    let Some(starts) = taps.starts(results, w.len()) else { return 0 };
     for first in (0..results).step_by(8) {
         let store = Store {
             bias: bias.as_ptr().wrapping_add(first),

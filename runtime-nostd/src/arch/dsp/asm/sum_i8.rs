@@ -100,7 +100,7 @@ struct Window<W> {
 }
 
 /// Assembly: a tap of four channels.
-macro_rules! kiln_tap {
+macro_rules! four_channels {
     ($load:literal, $products:literal) => {
         concat!(
             "ldr r7, [r4]\n",
@@ -121,10 +121,7 @@ macro_rules! window {
     ($taps:ident, $w:ident of $bytes:literal bytes, $first:ident, $acc:ident, $load:literal, $products:literal) => {{
         let Taps { rows, len, step, w_first, w_step, w_skip, .. } = *$taps;
         let channels = $acc.len() / 4 * 4;
-        if !$taps.are_there(sum($first, channels), $w.len()) {
-            return 0;
-        }
-        let starts = $taps.starts();
+        let Some(starts) = $taps.starts(sum($first, channels), $w.len()) else { return 0 };
         for (four, acc) in $acc.chunks_exact_mut(4).enumerate() {
             let first = $first + 4 * four;
             let mut window = Window {
@@ -157,14 +154,14 @@ macro_rules! window {
                     "cmp r6, #3",
                     "beq 4f",
                     "3:",
-                    kiln_tap!($load, $products),
+                    four_channels!($load, $products),
                     "subs r6, r6, #1",
                     "bne 3b",
                     "b 5f",
                     "4:",
-                    kiln_tap!($load, $products),
-                    kiln_tap!($load, $products),
-                    kiln_tap!($load, $products),
+                    four_channels!($load, $products),
+                    four_channels!($load, $products),
+                    four_channels!($load, $products),
                     "5:",
                     "ldr r7, [lr, #12]",
                     "ldr r6, [lr, #8]",

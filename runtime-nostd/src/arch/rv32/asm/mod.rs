@@ -143,6 +143,20 @@ impl<'a> State<'a> {
     }
 }
 
+/// Ends what windows are made of.
+macro_rules! purge_windows {
+    () => {
+        "
+        .purgem kiln_next
+        .purgem kiln_last
+        .purgem kiln_tap
+        .purgem kiln_split
+        .purgem kiln_sum
+        .purgem kiln_short_add
+        "
+    };
+}
+
 /// The windows of a tile. Their code has the most taps that there are, the last one first; a jump skips those that a window has not. `$base` puts the end of this code in `base`, where it is not yet there. `kiln_next` moves `x` behind the window, of which `u` is `8·n`, and makes it the bytes of code of `n` taps, each of which has as many as the argument says. `kiln_last` multiplies the last tap,
 /// `kiln_tap` adds those before it, `kiln_split` parts the fields.
 macro_rules! tile_windows {
@@ -172,13 +186,8 @@ macro_rules! tile_windows {
         lbu {u}, 0({w})
         bnez {u}, 2b
         .option pop
-        .purgem kiln_next
-        .purgem kiln_last
-        .purgem kiln_tap
-        .purgem kiln_split
-        .purgem kiln_sum
-        .purgem kiln_short_add
-        "
+        ",
+            purge_windows!(),
         )
     };
 }

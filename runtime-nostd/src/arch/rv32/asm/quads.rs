@@ -103,7 +103,8 @@ macro_rules! loop_over_tiles {
 /// the window and jump to its code; the first eight are the end of the tile.
 macro_rules! windows_by_length {
     () => {
-        "
+        concat!(
+            "
         .option push
         .option norvc
         .macro kiln_weights q, h
@@ -165,13 +166,9 @@ macro_rules! windows_by_length {
         .purgem kiln_weights
         .purgem kiln_window
         .purgem kiln_jump
-        .purgem kiln_next
-        .purgem kiln_last
-        .purgem kiln_tap
-        .purgem kiln_split
-        .purgem kiln_sum
-        .purgem kiln_short_add
-        "
+        ",
+            purge_windows!(),
+        )
     };
 }
 

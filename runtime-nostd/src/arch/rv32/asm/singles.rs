@@ -33,7 +33,8 @@ const _: () = assert!(MOST == 12, "the taps of `windows`");
 /// `kiln_tap` adds those before it, `kiln_split` parts the fields. `sum` is the sum of the window's elements: all weights are too large by 128, in both fields.
 macro_rules! windows {
     () => {
-        "
+        concat!(
+            "
         .option push
         .option norvc
         .macro kiln_sum s, q, h
@@ -61,16 +62,14 @@ macro_rules! windows {
         kiln_split
         bnez {count}, 2b
         .option pop
-        .purgem kiln_next
-        .purgem kiln_last
-        .purgem kiln_tap
-        .purgem kiln_split
-        .purgem kiln_sum
-        .purgem kiln_short_add
+        ",
+            purge_windows!(),
+            "
         .purgem kiln_first
         .purgem kiln_add
         .purgem kiln_part
         "
+        )
     };
 }
 
