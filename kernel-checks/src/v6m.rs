@@ -212,7 +212,7 @@ fn draw_channels<'a>(rng: &mut Rng, scratch: &mut Scratch<'a>, count: usize, wor
 }
 
 /// Constants of a channel: any that the arithmetic, which is modular, may meet.
-fn draw_channel(rng: &mut Rng, channel: &mut [i32]) {
+pub(crate) fn draw_channel(rng: &mut Rng, channel: &mut [i32]) {
     channel.iter_mut().for_each(|word| *word = rng.word() as i32 >> rng.int(0, 20));
     let limit = channel.len() - 3;
     channel[limit] = match rng.int(0, 3) {
@@ -226,7 +226,7 @@ fn draw_channel(rng: &mut Rng, channel: &mut [i32]) {
 }
 
 /// The definition of `HalfRequant`, for the last three words of a channel, or all five.
-fn requantize(v: i32, channel: &[i32], q: &HalfRequant<'_>) -> i8 {
+pub(crate) fn requantize(v: i32, channel: &[i32], q: &HalfRequant<'_>) -> i8 {
     let (signed, own) = channel.split_at(channel.len() - 3);
     if v as u32 >= own[0] as u32 {
         return if v < 0 { q.lo as i8 } else { q.hi as i8 };

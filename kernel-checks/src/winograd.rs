@@ -5,15 +5,20 @@ use crate::conv::describe;
 use crate::reference::tap;
 #[cfg(not(target_arch = "arm"))]
 use crate::rv32;
+use crate::v6m;
 use crate::CREW;
 use crate::{cells, Case, Check, Mismatch, Rng, Scratch};
 use core::cell::Cell;
-use kiln::kernels::{conv2d_i8_dsp_winograd, conv2d_i8_dsp_winograd_crew, Band, Conv, Rows};
+use kiln::kernels::{
+    conv2d_i8_dsp_winograd, conv2d_i8_dsp_winograd_crew, conv2d_i8_v6m_winograd, conv2d_i8_v6m_winograd_crew,
+    Band, Conv, HalfRequant, Rows,
+};
 #[cfg(not(target_arch = "arm"))]
 use kiln::kernels::{conv2d_i8_rv32_winograd, conv2d_i8_rv32_winograd_crew};
 
 pub(crate) const CHECKS: &[Check] = &[
     Check { name: "conv2d_i8_dsp_winograd", run: dsp },
+    Check { name: "conv2d_i8_v6m_winograd", run: halves },
     #[cfg(not(target_arch = "arm"))]
     Check { name: "conv2d_i8_rv32_winograd", run: upper },
 ];
@@ -75,22 +80,33 @@ impl<'a> Layer<'a> {
         self.p.in_c.next_multiple_of(8) / 2
     }
 
-    /// The transformed weights of four filters from the first one on.
-    fn pack(&self, first: usize, to: &mut [i32]) {
+    /// An element of a transformed filter; 0 where there is none.
+    fn element(&self, o: usize, c: usize, frequency: usize) -> i32 {
         const G: [[i32; 3]; 4] = [[2, 0, 0], [1, 1, 1], [1, -1, 1], [0, 0, 2]];
         let in_c = self.p.in_c;
-        let element = |o: usize, c: usize, frequency: usize| {
-            let weight = |k: usize| i32::from(self.filters[(o * 9 + k) * in_c + c]);
-            let product = |k: usize| G[frequency / 4][k / 3] * G[frequency % 4][k % 3] * weight(k);
-            match o < self.p.out_c && c < in_c {
-                true => (0..9).map(product).sum::<i32>(),
-                false => 0,
-            }
-        };
+        let weight = |k: usize| i32::from(self.filters[(o * 9 + k) * in_c + c]);
+        let product = |k: usize| G[frequency / 4][k / 3] * G[frequency % 4][k % 3] * weight(k);
+        match o < self.p.out_c && c < in_c {
+            true => (0..9).map(product).sum::<i32>(),
+            false => 0,
+        }
+    }
+
+    /// The transformed weights of four filters from the first one on, two channels in a word.
+    fn pack(&self, first: usize, to: &mut [i32]) {
         for (at, word) in to.iter_mut().enumerate() {
             let (o, pair, frequency) = (first + at % 4, at / 4 % self.pairs(), at / 4 / self.pairs());
             let c = pair / 2 * 4 + pair % 2;
-            *word = element(o, c, frequency) & 0xffff | element(o, c + 2, frequency) << 16;
+            *word = self.element(o, c, frequency) & 0xffff | self.element(o, c + 2, frequency) << 16;
+        }
+    }
+
+    /// The same, two filters in a word.
+    fn pack_filters(&self, first: usize, to: &mut [i32]) {
+        for (at, word) in to.iter_mut().enumerate() {
+            let (o, channel) = (first + at % 2 * 2, at / 2 % (2 * self.pairs()));
+            let (c, frequency) = (channel / 4 * 4 + [0, 2, 1, 3][channel % 4], at / 4 / self.pairs());
+            *word = self.element(o, c, frequency) & 0xffff | self.element(o + 1, c, frequency) << 16;
         }
     }
 
@@ -166,6 +182,36 @@ fn dsp(rng: &mut Rng, mut scratch: Scratch<'_>) -> Result<(), Mismatch> {
     let work = work(rng, &mut scratch, 2 * (32 * pairs + (12 * pairs).max(128)).next_multiple_of(16));
     let case = layer.run(rng, &mut scratch, y.got(), |x, y, band| kernel(p, x, w, layer.pad, work, y, band));
     y.compare(case.with("shift", shift).with("signed", i32::from(signed)))
+}
+
+fn halves(rng: &mut Rng, mut scratch: Scratch<'_>) -> Result<(), Mismatch> {
+    let layer = Layer::draw(rng, &mut scratch);
+    let (p, pairs) = (&layer.p, layer.pairs());
+    let words = if rng.one_in(2) { 3 } else { 5 };
+    let channels = scratch.words.take(p.out_c * words);
+    channels.chunks_mut(words).for_each(|channel| v6m::draw_channel(rng, channel));
+    let (lo, hi) = rng.clamp(0);
+    let q = HalfRequant { channels, words, shift: rng.int(0, 24) as u32, lo, hi };
+    let group = 64 * pairs + 4;
+    let w = scratch.words.take(p.out_c.div_ceil(4) * group);
+    for (at, w) in w.chunks_exact_mut(group).enumerate() {
+        let (u, firsts) = w.split_at_mut(64 * pairs);
+        layer.pack_filters(4 * at, u);
+        rng.fill_i32(firsts, -20_000, 20_000);
+    }
+    let y = scratch.bytes.twins(layer.out_h * p.out_w * p.out_c, rng.size(0, 3), rng.i8());
+    for (index, y) in y.expected().iter().enumerate() {
+        let o = index % p.out_c;
+        let first = w[o / 4 * group + 64 * pairs + o % 4];
+        y.set(v6m::requantize(first.wrapping_add(layer.sum(index)), &channels[o * words..][..words], &q));
+    }
+    let on_crew = rng.one_in(3);
+    let work = work(rng, &mut scratch, 2 * (64 * pairs + (12 * pairs).max(128)).next_multiple_of(16));
+    let case = layer.run(rng, &mut scratch, y.got(), |x, y, band| match on_crew {
+        true => conv2d_i8_v6m_winograd_crew(&CREW, 2, p, x, w, layer.pad, &q, work, y, band),
+        false => conv2d_i8_v6m_winograd(p, x, w, layer.pad, &q, work, y, band),
+    });
+    y.compare(case.with("words", words).with("on_crew", i32::from(on_crew)))
 }
 
 #[cfg(not(target_arch = "arm"))]

@@ -277,6 +277,14 @@ macro_rules! kernel_table {
                 ]
             };
             Conv2dI8V6mSinglesCrew = conv2d_i8_v6m_singles_crew(I8, I8) -> I8 { arithmetic: Halves };
+            Conv2dI8V6mWinograd = conv2d_i8_v6m_winograd(I8, I8) -> I8 {
+                arithmetic: Halves, filters_at_once: 4, on_crew: Conv2dI8V6mWinogradCrew,
+                cycles: &[
+                    (M0, cycles(3900, 50000, 1000).each(&[(Tap, 9000), (Tile, 600_000), (Window, 2_000_000)])),
+                    (M4, cycles(4000, 80000, 1000).each(&[(Tap, 9000), (Tile, 600_000), (Window, 2_000_000)])),
+                ]
+            };
+            Conv2dI8V6mWinogradCrew = conv2d_i8_v6m_winograd_crew(I8, I8) -> I8 { arithmetic: Halves, filters_at_once: 4 };
         }
         Dsp {
             Conv1I16I8Dsp = conv1_i16_i8_dsp(I16, I16) -> I8 {

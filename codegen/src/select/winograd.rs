@@ -81,9 +81,20 @@ fn weight_bytes(shape: &Shape) -> usize {
     2 * FREQUENCIES * channels(shape) * shape.out_c.next_multiple_of(FILTERS)
 }
 
+/// What shares a word of weights.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Shared {
+    /// Two channels, of a filter. Two channels of a transformed tile are a word, too.
+    Channels,
+    /// Two filters, of a channel. Each channel of a transformed tile has a word.
+    Filters,
+}
+
 /// Bytes of the workspace, for so many tiles at a time.
-pub(super) fn workspace(shape: &Shape, tiles: usize) -> usize {
-    let (patch, transformed) = ((2 * tiles + 2) * channels(shape), FREQUENCIES * tiles * channels(shape) / 2);
+pub(super) fn workspace(shape: &Shape, tiles: usize, shared: Shared) -> usize {
+    let in_word = if shared == Shared::Channels { 2 } else { 1 };
+    let (patch, transformed) =
+        ((2 * tiles + 2) * channels(shape), FREQUENCIES * tiles * channels(shape) / in_word);
     // Sums lie over the elements of the operand.
     4 * (patch.max(FREQUENCIES * tiles * FILTERS) + transformed)
 }
@@ -100,8 +111,9 @@ pub(super) fn work(shape: &Shape, tiles: usize) -> Work {
         .with(Count::Tap, blocks * 4 * (2 * tiles + 2) * channels(shape))
 }
 
-/// The transformed weights of the four filters that begin with `first`: of each frequency and each pair of channels, a word for each filter. Channels 0 and 2, and 1 and 3 of each four are pairs.
-pub(super) fn pack(layer: &Layer, shape: &Shape, first: usize) -> Vec<i32> {
+/// The transformed weights of the four filters that begin with `first`, for each frequency. Channels 0 and 2, and 1 and 3 of each four are pairs: a word of each filter, or one for both
+/// channels of two filters each.
+pub(super) fn pack(layer: &Layer, shape: &Shape, first: usize, shared: Shared) -> Vec<i32> {
     let element = |o: usize, c: usize, [i, j]: [usize; 2]| {
         let filter = layer.filter(o);
         let weight = |ky: usize, kx: usize| match c < shape.in_c {
@@ -115,9 +127,16 @@ pub(super) fn pack(layer: &Layer, shape: &Shape, first: usize) -> Vec<i32> {
     for frequency in 0..FREQUENCIES {
         for pair in 0..channels(shape) / 2 {
             let c = pair / 2 * 4 + pair % 2;
-            for o in first..first + FILTERS {
-                let half = |c| element(o, c, [frequency / 4, frequency % 4]);
-                words.push((half(c) & 0xffff) | half(c + 2).wrapping_shl(16));
+            let half = |o: usize, c: usize| element(o, c, [frequency / 4, frequency % 4]);
+            let halves = |low: i32, high: i32| (low & 0xffff) | high.wrapping_shl(16);
+            match shared {
+                Shared::Channels => {
+                    words.extend((first..first + FILTERS).map(|o| halves(half(o, c), half(o, c + 2))));
+                }
+                Shared::Filters => {
+                    let both = [c, c + 2].into_iter().flat_map(|c| [(first, c), (first + 2, c)]);
+                    words.extend(both.map(|(o, c)| halves(half(o, c), half(o + 1, c))));
+                }
             }
         }
     }
@@ -187,7 +206,12 @@ mod tests {
     #[test]
     fn four_times_the_sums() {
         let weights: Vec<i8> = (0..18).map(|i| (i * 71 % 256) as u8 as i8).collect();
-        let words = pack(&Layer { weights: weights.clone(), bias: vec![0], ..Layer::default() }, &SHAPE, 0);
+        let words = pack(
+            &Layer { weights: weights.clone(), bias: vec![0], ..Layer::default() },
+            &SHAPE,
+            0,
+            Shared::Channels,
+        );
         assert_eq!(words.len(), 16 * 4 * 4);
         let x = |y: usize, x: usize, c: usize| (y * 83 + x * 57 + c * 29) as u8 as i8 as i32;
         const B: [[i32; 4]; 4] = [[1, 0, -1, 0], [0, 1, 1, 0], [0, -1, 1, 0], [0, 1, 0, -1]];

@@ -35,7 +35,10 @@ const MOST_PIXELS: usize = 16;
 
 /// What processors do differently.
 pub(crate) trait Processor<const TILES: usize> {
-    /// `Bᵀ d B` of all tiles and channels. `patch` has for each four channels four rows of words, of as many columns as the tiles read; `v` gets a word for each pair of channels, frequency and tile.
+    /// Words for the transformed elements of a pair of channels: one for each, or one for both.
+    const WORDS: usize = 1;
+
+    /// `Bᵀ d B` of all tiles and channels. `patch` has for each four channels four rows of words, of as many columns as the tiles read; `v` gets [`WORDS`](Self::WORDS) for each pair of channels, frequency and tile.
     /// Channels 0 and 2, and 1 and 3 of each four are pairs.
     fn transform(patch: &[Cell<i32>], v: &[Cell<i32>]);
 
@@ -151,7 +154,7 @@ impl<'a> Layer<'a> {
         let weights = product_of([FREQUENCIES, FILTERS, pairs]);
         let row = product(out_w, out_c);
         let fits = plain && in_c > 0 && in_c <= MOST_CHANNELS && row > 0 && self.y.holds(band.rows, row);
-        let Some(work) = Work::of::<TILES>(pairs, self.work).filter(|_| fits) else { return };
+        let Some(work) = Work::of::<TILES>(pairs, P::WORDS, self.work).filter(|_| fits) else { return };
         let group = sum_of([weights, words]).max(1);
         let groups = out_c.div_ceil(FILTERS);
         if self.w.len() / group < groups {
@@ -342,10 +345,10 @@ unsafe fn inverse<const TILES: usize>(m: *const Cell<i32>) -> [i32; 4] {
 impl<'a> Work<'a> {
     /// The parts of a workspace; `None` where it is too small.
     #[inline(always)]
-    fn of<const TILES: usize>(pairs: usize, work: &'a [Cell<i32>]) -> Option<Self> {
+    fn of<const TILES: usize>(pairs: usize, words: usize, work: &'a [Cell<i32>]) -> Option<Self> {
         let (patch, m) = (product_of([2 * TILES + 2, 2, pairs]), FREQUENCIES * TILES * FILTERS);
         let (shared, work) = work.split_at_checked(patch.max(m))?;
-        let v = work.get(..product_of([FREQUENCIES, TILES, pairs]))?;
+        let v = work.get(..product(words, product_of([FREQUENCIES, TILES, pairs])))?;
         let (patch, m) = (shared.get(..patch)?, shared.get(..m)?);
         Some(Work { patch, v, m })
     }

@@ -23,11 +23,12 @@ pub(crate) mod operand;
 pub(crate) mod pair;
 mod single;
 pub(crate) mod steps;
+pub(crate) mod winograd;
 
 /// What generated code calls.
 pub(crate) mod kernels {
     pub use super::steps::HalfRequant;
-    pub use super::{conv::*, dense::*, depthwise::*, elementwise::*, parts::*};
+    pub use super::{conv::*, dense::*, depthwise::*, elementwise::*, parts::*, winograd::*};
 }
 
 use super::v6m_blocks as blocks;

@@ -4,6 +4,7 @@
 use super::conv::{conv2d_i8_v6m_pairs, conv2d_i8_v6m_singles};
 use super::depthwise::depthwise2d_i8_v6m;
 use super::steps::HalfRequant;
+use super::winograd::conv2d_i8_v6m_winograd;
 use crate::arch::crew::parts::in_parts;
 
 in_parts! {
@@ -11,6 +12,8 @@ in_parts! {
         (w: &[i8], first: &[i32], part: usize, pad: i8, q: &HalfRequant<'_>) () y () if |_p| true;
     pub fn conv2d_i8_v6m_singles_crew = conv2d_i8_v6m_singles <>
         (w: &[i32], first: &[i32], part: usize, pad: i8, q: &HalfRequant<'_>) () y () if |_p| true;
+    pub fn conv2d_i8_v6m_winograd_crew = conv2d_i8_v6m_winograd <>
+        (w: &[i32], pad: i8, q: &HalfRequant<'_>) work () y () if |_p| false, rows = 2;
     pub fn depthwise2d_i8_v6m_crew = depthwise2d_i8_v6m <>
         (w: &[i8], pad: i8, q: &HalfRequant<'_>) () y () if |_p| false;
 }

@@ -18,7 +18,7 @@ impl<'a> Selector<'a> {
         let (layer, form) = (&proof.layer, proof.form.as_deref());
         let mut words = Vec::new();
         for first in winograd::fours(layer) {
-            words.extend(winograd::pack(layer, shape, first));
+            words.extend(winograd::pack(layer, shape, first, winograd::Shared::Channels));
             words.extend((first..first + 4).map(|o| pack::first(layer, form, o)));
             words.extend(pack::corrections_first(form, first..first + 4));
         }

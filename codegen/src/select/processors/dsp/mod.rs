@@ -163,7 +163,9 @@ fn choice(kernel: Kernel, asked: &Asked<'_>, core: Core) -> Choice {
     let (workspace, images) = match &kernel {
         Kernel::Tiled(shape, pixels, _) => (4 * shape.window_words(*pixels), shape.images),
         Kernel::Patches(shape, pixels, _) => (patches_bytes(shape, *pixels), shape.images),
-        Kernel::Winograd(shape, _) => (winograd::workspace(shape, conv::TILES), shape.images),
+        Kernel::Winograd(shape, _) => {
+            (winograd::workspace(shape, conv::TILES, winograd::Shared::Channels), shape.images)
+        }
         Kernel::Column(shape, ..)
         | Kernel::Depthwise(shape, _)
         | Kernel::DepthwisePlanar(shape, _)

@@ -262,7 +262,7 @@ impl Way {
     fn workspace(&self, layer: &Layer) -> usize {
         let words = match self {
             Way::Tiles(_, tile) | Way::Dense(tile) => tile.words(),
-            Way::Winograd(shape) => return winograd::workspace(shape, TILES),
+            Way::Winograd(shape) => return winograd::workspace(shape, TILES, winograd::Shared::Channels),
             Way::Row(_) | Way::Image(_) | Way::Singles | Way::Depthwise(_) | Way::Rolling(_) => 0,
         };
         4 * layer.filter(0).len() * words
@@ -294,7 +294,8 @@ impl kernel::Kernel for Kernel {
         let layer = &proven.layer;
         let (weights, element) = match (way, id) {
             (Way::Winograd(shape), _) => {
-                let words = winograd::fours(layer).flat_map(|first| winograd::pack(layer, shape, first));
+                let words = winograd::fours(layer)
+                    .flat_map(|first| winograd::pack(layer, shape, first, winograd::Shared::Channels));
                 (Data::from_i32(&words.collect::<Vec<_>>()), Element::I32)
             }
             (_, KernelId::DenseI8Rv32Singles) => (Data::from_i32(&pack::singles(layer)), Element::I32),

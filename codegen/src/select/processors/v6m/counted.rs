@@ -1,11 +1,12 @@
 //! What the kernels do for a layer, counted.
 
 use super::pack::{MOST_PART, PAIR_BLOCK, SINGLE_BLOCK};
-use super::{Pixels, Way};
+use super::{Pixels, Way, TILES};
 use crate::select::counted::{calls, rows_inside};
 use crate::select::kernel::{self, Asked};
 use crate::select::predict::Ring;
 use crate::select::shape::Shape;
+use crate::select::winograd;
 use kiln_kernel_table::{Count, Work};
 
 /// Channels for which the depthwise kernel looks for taps at once.
@@ -31,6 +32,7 @@ impl Way {
                 };
                 work.with(Count::Call, 1)
             }
+            Way::Winograd(shape) => winograd::work(&shape, TILES),
             Way::Depthwise(shape) => calls(depthwise(&shape), &shape, asked.whole),
         }
     }
@@ -50,7 +52,8 @@ impl Way {
                 (shape, [1, blocks], 1)
             }
             Way::Depthwise(shape) => (shape, [shape.in_c.div_ceil(CHANNELS); 2], 1),
-            Way::Dense(_) => return 0,
+            // It asks once for each two rows of the result.
+            Way::Dense(_) | Way::Winograd(_) => return 0,
         };
         let rows: usize = (0..shape.out_h).map(|row| rows_inside(&shape, row, 0)).sum();
         let operand = operand.map_or(0, |ring| {

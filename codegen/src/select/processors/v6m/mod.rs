@@ -12,6 +12,7 @@ use crate::select::kernel::{self, Asked, Choice, Processor};
 use crate::select::layer::Layer;
 use crate::select::predict::Ring;
 use crate::select::shape::Shape;
+use crate::select::winograd::Shared;
 use crate::select::*;
 use kiln_kernel_table::{Core, Count, Work};
 use pack::Filters;
@@ -35,6 +36,8 @@ pub(super) enum Kernel {
 pub(super) enum Way {
     /// Convolution over all channels, of pixels in pairs or alone.
     Conv(Shape, Pixels),
+    /// The same by Winograd's algorithm.
+    Winograd(Shape),
     /// Convolution of each channel with one filter.
     Depthwise(Shape),
     /// Matrix product, of rows in pairs or alone.
@@ -79,8 +82,18 @@ impl Processor for V6m {
                     let proven = proven.clone()?;
                     let results = (work.of(Count::Result) + work.of(Count::Left)) as usize;
                     let corrected = if proven.form.signed { results } else { 0 };
+                    let work = work.with(Count::Corrected, corrected);
                     let choice = choice(Kernel::Layer(way, proven), cycles);
-                    Some(Choice { work: work.with(Count::Corrected, corrected), ..choice })
+                    Some(match way {
+                        Way::Winograd(shape) => Choice {
+                            work,
+                            workspace: winograd::workspace(&shape, TILES, Shared::Filters),
+                            images: shape.images,
+                            rows_at_once: 2,
+                            ..choice
+                        },
+                        _ => Choice { work, ..choice },
+                    })
                 };
                 ways.into_iter().filter_map(layer).collect()
             }
@@ -109,8 +122,10 @@ fn ways(asked: &Asked<'_>) -> Vec<Way> {
         (Op::Dense { .. }, _) if in_windows(asked.graph.ty(node.operands[0]).shape.last()) => {
             pixels.map(Way::Dense).collect()
         }
-        (Op::Conv2d { groups: 1, .. }, Some(shape)) if in_windows(shape.k_w * shape.in_c) => {
-            pixels.map(|pixels| Way::Conv(shape, pixels)).collect()
+        (Op::Conv2d { groups: 1, .. }, Some(shape)) => {
+            let pixels = pixels.filter(|_| in_windows(shape.k_w * shape.in_c));
+            let winograd = asked.winograd.then_some(Way::Winograd(shape));
+            pixels.map(|pixels| Way::Conv(shape, pixels)).chain(winograd).collect()
         }
         (Op::Conv2d { groups, .. }, Some(shape))
             if *groups == shape.in_c
@@ -144,6 +159,7 @@ impl Way {
             Way::Conv(_, Pixels::Singles) => KernelId::Conv2dI8V6mSingles,
             Way::Dense(Pixels::Pairs) => KernelId::DenseI8V6mPairs,
             Way::Dense(Pixels::Singles) => KernelId::DenseI8V6mSingles,
+            Way::Winograd(_) => KernelId::Conv2dI8V6mWinograd,
             Way::Depthwise(_) => KernelId::Depthwise2dI8V6m,
         }
     }
@@ -163,6 +179,7 @@ impl kernel::Kernel for Kernel {
             Kernel::Layer(Way::Conv(shape, pixels), proven) => {
                 selector.windowed(node, shape, Some(*pixels), proven)
             }
+            Kernel::Layer(Way::Winograd(shape), proven) => selector.winograd_halves(node, shape, proven),
             Kernel::Layer(Way::Depthwise(shape), proven) => selector.windowed(node, shape, None, proven),
             Kernel::Layer(Way::Dense(pixels), proven) => selector.dense_windowed(node, *pixels, proven),
             Kernel::Add(by) => selector.sum(node, KernelId::AddI8V6m, by, true),
@@ -175,7 +192,7 @@ impl kernel::Kernel for Kernel {
 
     fn workspaces(&self, choice: &Choice, _: &Graph, _: &Node, cores: usize) -> Option<usize> {
         let image = match self {
-            Kernel::Layer(Way::Conv(shape, _) | Way::Depthwise(shape), _) => shape,
+            Kernel::Layer(Way::Conv(shape, _) | Way::Winograd(shape) | Way::Depthwise(shape), _) => shape,
             _ => return None,
         };
         (image.images == 1).then(|| kernel::workspaces_of(choice, cores))
@@ -224,6 +241,24 @@ impl<'a> Selector<'a> {
         let (x, y) = (self.rows(x)?, self.rows(y)?);
         let images = conv::Images { x, y, count: shape.images, out_h: shape.out_h };
         self.call_on(images, kernel, &[], &[conv], &[weights, vec![pad, requant]].concat(), &[]);
+        Ok(())
+    }
+
+    /// A convolution by Winograd's algorithm.
+    fn winograd_halves(&mut self, node: &'a Node, shape: &Shape, proven: &Proven) -> Selected {
+        let layer = &proven.layer;
+        let mut words = Vec::new();
+        for first in winograd::fours(layer) {
+            words.extend(winograd::pack(layer, shape, first, Shared::Filters));
+            words.extend((first..first + 4).map(|o| proven.bias.get(o).copied().unwrap_or(0)));
+        }
+        let weights = self.constant_arg("WEIGHTS", Data::from_i32(&words), Element::I32);
+        let pad = Arg::Int(self.ty(node.operands[0]).zero_point().into());
+        let between = [weights, pad, self.half_requant(proven, false), self.workspace()?];
+        let conv = Arg::Struct(self.conv_params(shape));
+        let (x, y) = (self.rows(node.operands[0])?, self.rows(node.result)?);
+        let images = conv::Images { x, y, count: shape.images, out_h: shape.out_h };
+        self.call_on(images, KernelId::Conv2dI8V6mWinograd, &[], &[conv], &between, &[]);
         Ok(())
     }
 
@@ -279,6 +314,9 @@ impl<'a> Selector<'a> {
         Arg::Struct(Struct { name: "HalfRequant", fields })
     }
 }
+
+/// Tiles that the kernel of Winograd's algorithm computes together.
+const TILES: usize = 2;
 
 /// Most taps of the depthwise kernel.
 const MOST_TAPS: usize = 27;

@@ -109,34 +109,19 @@ macro_rules! leave {
     };
 }
 
-/// The assembler's macro `kiln_result`: result r5 of accumulator r4, with limit r1, constant r2, multiplier r3 and shift r7; destroys r4 and r6. Then
-/// stores it as result `at` of the pixel whose results slot `slot` points to.
+/// The assembler's macro `kiln_result`: stores the result that `kiln_requantised` makes as result `at` of the pixel whose results slot `slot` points to.
 macro_rules! define_result {
     () => {
-        "
-        .macro kiln_result slot, at
-        cmp r4, r1
-        blo 3f
-        ldr r6, [sp, #4*10]
-        asrs r4, r4, #31
-        ands r4, r4, r6
-        ldr r5, [sp, #4*9]
-        subs r5, r5, r4
-        b 4f
-        3:
-        uxth r5, r3
-        muls r5, r4, r5
-        lsrs r5, r5, #14
-        lsrs r6, r3, #16
-        muls r6, r4, r6
-        adds r5, r5, r6
-        adds r5, r5, r2
-        asrs r5, r5, r7
-        4:
-        ldr r6, [sp, #4*\\slot]
-        strb r5, [r6, #\\at]
-        .endm
-        "
+        concat!(
+            requantised!("#4*10", "#4*9"),
+            "
+            .macro kiln_result slot, at
+            kiln_requantised
+            ldr r6, [sp, #4*\\slot]
+            strb r5, [r6, #\\at]
+            .endm
+            "
+        )
     };
 }
 
@@ -204,6 +189,7 @@ macro_rules! next_tile {
             beq 8f
             b 1b
             8:
+            .purgem kiln_requantised
             .purgem kiln_result
             .purgem kiln_filter
             .purgem kiln_signed_result

@@ -4,3 +4,4 @@ pub(crate) mod depthwise;
 pub(crate) mod operand;
 pub(crate) mod pair;
 pub(crate) mod single;
+pub(crate) mod winograd;
