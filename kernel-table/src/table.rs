@@ -280,8 +280,8 @@ macro_rules! kernel_table {
             Conv2dI8V6mWinograd = conv2d_i8_v6m_winograd(I8, I8) -> I8 {
                 arithmetic: Halves, filters_at_once: 4, on_crew: Conv2dI8V6mWinogradCrew,
                 cycles: &[
-                    (M0, cycles(3900, 50000, 1000).each(&[(Tap, 9000), (Tile, 600_000), (Window, 2_000_000)])),
-                    (M4, cycles(4000, 80000, 1000).each(&[(Tap, 9000), (Tile, 600_000), (Window, 2_000_000)])),
+                    (M0, cycles(3860, 52000, 1000).each(&[(Tap, 12_200), (Tile, 830_000), (Window, 2_300_000), (Corrected, 7344)])),
+                    (M4, cycles(4500, 60000, 1000).each(&[(Tap, 13_000), (Tile, 900_000), (Window, 2_300_000), (Corrected, 8000)])),
                 ]
             };
             Conv2dI8V6mWinogradCrew = conv2d_i8_v6m_winograd_crew(I8, I8) -> I8 { arithmetic: Halves, filters_at_once: 4 };
