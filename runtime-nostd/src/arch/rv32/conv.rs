@@ -6,11 +6,10 @@ use super::operand::{Operand, Run};
 use super::upper::UpperRequant;
 use super::windows::Windows;
 use crate::arch::extent::{product, product_of, sum};
-use crate::arch::pixel::Pixel;
+use crate::arch::pixel::{Pixel, Pixels};
 use crate::params::Conv;
 use crate::rows::{Band, Rows};
 use core::cell::Cell;
-use core::ops::Range;
 
 /// Most filters of a layer: far more than any processor with these kernels has memory for.
 const MOST_FILTERS: usize = u16::MAX as usize;
@@ -132,8 +131,8 @@ fn convolve<'a, const PIXELS: usize, B: Blocks<'a, PIXELS>>(
     };
     let Some(mut blocks) = B::new(tiles, work, q) else { return };
     let operand = Operand::<PIXELS>::new(p, x, pad);
-    let mut pixels = Pixels { y, rows: band.range(), columns: 0, pixel: Pixel::default(), out: &[] };
-    while pixels.begin(&operand).is_some() {
+    let mut pixels = Pixels::new(y, band);
+    while pixels.begin(p, |row| operand.first_of(row)).is_some() {
         if mixed && pixels.rows.is_empty() && pixels.columns <= 2 {
             let mut out = [&[][..]; 2];
             some(&operand, &mut pixels, work, &mut out);
@@ -188,54 +187,10 @@ fn some<'a, const SOME: usize, const PIXELS: usize>(
     let mut tile = [pixels.pixel; SOME];
     let mut last: (Pixel, &[Cell<i8>]) = (pixels.pixel, &[]);
     for (pixel, out) in tile.iter_mut().zip(out) {
-        if pixels.begin(operand).is_some() {
+        if pixels.begin(operand.p, |row| operand.first_of(row)).is_some() {
             last = (pixels.pixel, pixels.place(operand.p));
         }
         (*pixel, *out) = last;
     }
     operand.gather(&tile, work);
-}
-
-/// The pixels of a band, and where the results of each are.
-struct Pixels<'a> {
-    y: Rows<'a, i8>,
-    rows: Range<usize>,
-    /// Pixels that are left in this row.
-    columns: usize,
-    pixel: Pixel,
-    out: &'a [Cell<i8>],
-}
-
-impl<'a> Pixels<'a> {
-    /// Begins the next row where none is left in this one. `None` where there is none.
-    #[inline(always)]
-    fn begin<const PIXELS: usize>(&mut self, operand: &Operand<'_, PIXELS>) -> Option<()> {
-        match self.columns {
-            0 => self.begin_row(operand),
-            _ => Some(()),
-        }
-    }
-
-    #[inline(never)]
-    fn begin_row<const PIXELS: usize>(&mut self, operand: &Operand<'_, PIXELS>) -> Option<()> {
-        let row = self.rows.next()?;
-        (self.columns, self.out) = (operand.p.out_w, self.y.row(row));
-        self.pixel = operand.first_of(row);
-        Some(())
-    }
-
-    /// Where the results of the next pixel are, which is in this row; empty if there is no memory. Goes on behind it.
-    #[inline(always)]
-    fn place(&mut self, p: &Conv) -> &'a [Cell<i8>] {
-        self.places(p, 1)
-    }
-
-    /// The same of the next `count` pixels.
-    #[inline(always)]
-    fn places(&mut self, p: &Conv, count: usize) -> &'a [Cell<i8>] {
-        let (out, behind) = self.out.split_at_checked(product(count, p.out_c)).unwrap_or_default();
-        self.pixel = self.pixel.further(count.wrapping_mul(p.stride_w));
-        (self.columns, self.out) = (self.columns.wrapping_sub(count), behind);
-        out
-    }
 }

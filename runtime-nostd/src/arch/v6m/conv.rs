@@ -1,11 +1,11 @@
 //! Convolution with packed windows.
 
 use super::operand::{Gathered, Operand, Tap, Words, PART};
-use super::pair::{First, Stream, Tiles, Work, MOST_FILTERS};
+use super::pair::{Filters, First, Stream, Tiles, Work, MOST_FILTERS};
 use super::single;
 use super::steps::HalfRequant;
 use crate::arch::extent::product;
-use crate::arch::pixel::Pixel;
+use crate::arch::pixel::{Pixel, Pixels};
 use crate::params::Conv;
 use crate::rows::{Band, Rows};
 use core::cell::Cell;
@@ -39,30 +39,45 @@ pub fn conv2d_i8_v6m_pairs(
     let operand = Operand { p, x, pad, gathered: &gathered };
     let part = part.clamp(2, PART) & !1;
     let words: Words = [const { Cell::new(0) }; PART / 2 * 3];
-    let tiles = Tiles::of(p.out_c);
-    let results = |row: usize, column: usize| part_of(y.row(row), column.wrapping_mul(p.out_c), p.out_c);
     // No more pixels than there is memory for.
-    if p.out_c > MOST_FILTERS || !y.holds(band.rows, product(p.out_w, p.out_c.max(1))) {
+    if p.out_w == 0 || p.out_c > MOST_FILTERS || !y.holds(band.rows, product(p.out_w, p.out_c.max(1))) {
         return;
     }
-    // Each block of filters reads the operand anew, when results of the blocks before it are written: those of the second row may lie over what the first one reads.
-    let by_row = size > part && p.out_c > BLOCK && x.overlaps(&y);
-    let pixels = band.range().flat_map(|row| (0..p.out_w).map(move |column| (row, column)));
-    let mut pixels = pixels.peekable();
-    while let Some(a) = pixels.next() {
-        let b = pixels.next_if(|b| !by_row || b.0 == a.0).unwrap_or(a);
-        let both = [a, b].map(|(row, column)| Pixel::new(p, x, row, column));
-        let out = [a, b].map(|(row, column)| results(row, column));
-        let mut stream = Stream(w);
-        if size > part {
+    let mut pixels = Pixels::new(y, band);
+    if size > part {
+        // Each block of filters reads the operand anew, when results of the blocks before it are written: those of the second row may lie over what the first one reads.
+        let by_row = p.out_c > BLOCK && x.overlaps(&y);
+        while let Some((both, out)) = next_two(&mut pixels, &operand, by_row) {
             let layer = Staged { operand: &operand, pixels: both, size, part, words: &words };
-            layer.run(&mut stream, first, q, out);
-        } else {
-            operand.pairs(both, Tap::default(), size, &words);
-            let work = Work { words: &words, windows: size / 2 };
-            work.finish(tiles, &mut stream, First::Constant(first), q.channels, q, out);
+            layer.run(&mut Stream(w), first, q, out);
         }
+        return;
     }
+    let work = Work { words: &words, windows: size / 2 };
+    let (tiles, first) = (Tiles::of(p.out_c), First::Constant(first));
+    let filters = Filters { work, tiles, w, first, channels: q.channels, q };
+    let Some(mut blocks) = filters.blocks() else { return };
+    while let Some((both, out)) = next_two(&mut pixels, &operand, false) {
+        operand.all_of_two(both, size, &words);
+        blocks.run(out);
+    }
+}
+
+/// The next two pixels, and where their results are. Where only one is left, or may be taken because the other one is in the next row (`by_row`), both are the same.
+#[inline(always)]
+fn next_two<'a>(
+    pixels: &mut Pixels<'a>,
+    operand: &Operand<'_>,
+    by_row: bool,
+) -> Option<([Pixel; 2], [&'a [Cell<i8>]; 2])> {
+    let p = operand.p;
+    let first_of = |row| Pixel::new(p, operand.x, row, 0);
+    pixels.begin(p, first_of)?;
+    let (a, out) = (pixels.pixel, pixels.place(p));
+    if pixels.columns > 0 || !by_row && pixels.begin(p, first_of).is_some() {
+        return Some(([a, pixels.pixel], [out, pixels.place(p)]));
+    }
+    Some(([a; 2], [out; 2]))
 }
 
 /// Two pixels of a layer whose accumulators are kept from part to part.
@@ -104,8 +119,10 @@ impl Staged<'_> {
                     }
                 } else {
                     let channels = q.channels.get(q.words.wrapping_mul(o)..).unwrap_or(&[]);
-                    let out = out.map(|out| part_of(out, o, block));
-                    work.finish(tiles, stream, First::Kept(sums), channels, q, out);
+                    let Some(w) = stream.next(taps * tiles.filters()) else { return };
+                    let filters = Filters { work, tiles, w, first: First::Kept(sums), channels, q };
+                    let Some(mut blocks) = filters.blocks() else { return };
+                    blocks.run(out.map(|out| part_of(out, o, block)));
                 }
             }
             o += block;

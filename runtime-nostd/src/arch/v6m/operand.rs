@@ -1,6 +1,7 @@
 //! Operands of windows: what the filters read for a pixel of the result, or for two, in the words that the tiles multiply.
 
 use super::blocks::operand::interleave;
+use crate::arch::extent::product;
 use crate::arch::pixel::Pixel;
 use crate::params::Conv;
 use crate::rows::Rows;
@@ -48,6 +49,41 @@ impl Operand<'_> {
         })
     }
 
+    /// As [`Operand::pairs`] for all taps, of which there are so many.
+    #[inline(always)]
+    pub(super) fn all_of_two(&self, [a, b]: [Pixel; 2], size: usize, words: &Words) {
+        let Conv { in_w, k_w, stride_w, dilation_w, .. } = *self.p;
+        let right = in_w.checked_sub(a.left).and_then(|columns| columns.checked_sub(stride_w));
+        let is_inside =
+            dilation_w == 1 && right.is_some_and(|right| k_w <= right) && b == a.further(stride_w);
+        if !is_inside || self.side_by_side(a, words).is_none() {
+            self.pairs([a, b], Tap::default(), size, words);
+        }
+    }
+
+    /// The same of two pixels side by side that read no padding to the left or right, of which this is the first one; `None` where elements are missing.
+    #[inline(never)]
+    fn side_by_side(&self, first: Pixel, words: &Words) -> Option<()> {
+        let Conv { in_c, k_h, k_w, stride_w, dilation_h, .. } = *self.p;
+        let row = k_w.wrapping_mul(in_c);
+        let (even, step) = (row.wrapping_add(row % 2), stride_w.wrapping_mul(in_c));
+        let start = first.left.wrapping_mul(in_c);
+        let (mut words, mut below) = (words.as_slice(), 0usize);
+        for _ in 0..k_h {
+            let image = first.row(self.x, below);
+            if image.is_empty() {
+                fill(self.pad, words.get(..even / 2 * 3)?);
+            } else {
+                let a = image.get(start..)?;
+                let b = a.get(step..).filter(|b| b.len() >= even)?;
+                interleave(a.get(..even)?, b, words);
+            }
+            words = words.get(even / 2 * 3..)?;
+            below = below.wrapping_add(dilation_h);
+        }
+        Some(())
+    }
+
     /// As [`Operand::pairs`] for one pixel.
     pub(super) fn singles(&self, pixel: Pixel, from: Tap, taps: usize, words: &Words) -> Tap {
         self.parts(from, taps, words, |at, len, [buffer, _], words| {
@@ -86,12 +122,15 @@ impl Operand<'_> {
     fn run<'b>(&'b self, pixel: Pixel, tap: Tap, len: usize, buffer: &'b [Cell<i8>]) -> &'b [Cell<i8>] {
         let Conv { in_w, in_c, k_w, dilation_h, dilation_w, .. } = *self.p;
         let image = pixel.row(self.x, tap.ky.wrapping_mul(dilation_h));
-        // Taps that lie side by side in the operand. What an odd row is filled up with has no weight, and may be anything.
-        if dilation_w == 1 && pixel.left < in_w && k_w <= in_w.wrapping_sub(pixel.left) {
+        if dilation_w == 1 {
+            // Taps lie side by side. What an odd row is filled up with has no weight, and may be anything.
             let start = pixel.left.wrapping_mul(in_c).wrapping_add(tap.at);
-            if let Some(x) = image.get(start..start.wrapping_add(len)) {
-                return x;
+            if pixel.left < in_w && k_w <= in_w.wrapping_sub(pixel.left) {
+                if let Some(x) = image.get(start..start.wrapping_add(len)) {
+                    return x;
+                }
             }
+            return self.clipped(image, start, buffer.get(..len).unwrap_or(&[]));
         }
         let buffer = buffer.get(..len).unwrap_or(&[]);
         let (mut kx, mut c) = (0, tap.at);
@@ -112,6 +151,32 @@ impl Operand<'_> {
             done += count.max(1);
         }
         buffer
+    }
+
+    /// Elements of a row side by side, from element `start` on. Those left of the row, whose `start` is wrapped, and right of it are padding.
+    #[inline(never)]
+    fn clipped<'b>(&self, image: &[Cell<i8>], start: usize, buffer: &'b [Cell<i8>]) -> &'b [Cell<i8>] {
+        buffer.iter().for_each(|cell| cell.set(self.pad));
+        let (first, skipped) = if (start as isize) < 0 { (0, start.wrapping_neg()) } else { (start, 0) };
+        let columns = image.get(..product(self.p.in_w, self.p.in_c)).unwrap_or(image);
+        let cells = buffer.get(skipped..).unwrap_or(&[]);
+        for (cell, x) in cells.iter().zip(columns.get(first..).unwrap_or(&[])) {
+            cell.set(x.get());
+        }
+        buffer
+    }
+}
+
+/// The words of windows of two pixels whose taps are all the same.
+#[inline(never)]
+fn fill(pad: i8, words: &[Cell<i32>]) {
+    let both = i32::from(pad).wrapping_mul(0x1_0001);
+    let correction = 255i32.wrapping_sub(both.wrapping_mul(2)).wrapping_shl(7);
+    for words in words.chunks_exact(3) {
+        let [first, second, third] = words else { return };
+        first.set(both);
+        second.set(both);
+        third.set(correction);
     }
 }
 

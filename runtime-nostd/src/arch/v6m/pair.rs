@@ -2,6 +2,7 @@
 //!
 //! A filter's accumulators are `q` and `h` (see [`super`]). Weights of a tile are bytes, 128 more than the weight: for each tap one of each filter.
 
+use super::blocks::pair::Blocks;
 use super::operand::Words;
 use super::steps::HalfRequant;
 use core::cell::Cell;
@@ -44,9 +45,15 @@ impl Tiles {
             _ => Tiles { threes, twos: 1 },
         }
     }
+
+    /// Their filters.
+    pub(super) fn filters(self) -> usize {
+        3 * self.threes + 2 * self.twos
+    }
 }
 
-/// What tiles do: `windows` windows of operands with the next weights.
+/// Windows of operands.
+#[derive(Clone, Copy)]
 pub(crate) struct Work<'a> {
     /// Operands.
     pub words: &'a Words,
@@ -55,47 +62,17 @@ pub(crate) struct Work<'a> {
 }
 
 impl Work<'_> {
-    /// Adds to the accumulators of `sums`, a `q` and an `h` per filter. `None` where there are no more weights.
+    /// Adds their products with the next weights to the accumulators of `sums`, a `q` and an `h` per filter. `None` where there are no more weights.
     pub(super) fn add(&self, tiles: Tiles, stream: &mut Stream<'_>, sums: &[Cell<i32>]) -> Option<()> {
         let Tiles { threes, twos } = tiles;
         let (three, two) = sums.split_at(sums.len().min(6 * threes));
         let mut run = |filters: usize, count: usize, sums: &[Cell<i32>]| {
             let w = stream.next(2 * filters * self.windows * count)?;
-            self.run(filters, count, w, Sums::Kept(sums));
+            self.run(filters, count, w, sums);
             Some(())
         };
         run(3, threes, three)?;
         run(2, twos, two)
-    }
-
-    /// Results of both pixels, from accumulators with these first values, for channels with the constants that `channels` begins with. The pixels may
-    /// be the same.
-    #[inline(always)]
-    pub(super) fn finish(
-        &self,
-        tiles: Tiles,
-        stream: &mut Stream<'_>,
-        first: First<'_>,
-        channels: &[i32],
-        q: &HalfRequant<'_>,
-        out: [&[Cell<i8>]; 2],
-    ) {
-        let mut done = 0;
-        for (filters, count) in [(3, tiles.threes), (2, tiles.twos)] {
-            if count == 0 {
-                continue;
-            }
-            let Some(w) = stream.next(2 * filters * self.windows * count) else { return };
-            let (Some(first), Some(channels), [Some(a), Some(b)]) = (
-                first.from(2 * done),
-                channels.get(q.words.wrapping_mul(done)..),
-                out.map(|out| out.get(done..)),
-            ) else {
-                return;
-            };
-            self.run(filters, count, w, Sums::Finished { first, channels, q, out: [a, b] });
-            done += filters * count;
-        }
     }
 }
 
@@ -106,7 +83,7 @@ pub(crate) enum First<'a> {
     Kept(&'a [Cell<i32>]),
 }
 
-impl First<'_> {
+impl<'a> First<'a> {
     fn from(self, start: usize) -> Option<Self> {
         match self {
             First::Constant(all) => all.get(start..).map(First::Constant),
@@ -122,23 +99,53 @@ impl First<'_> {
     }
 }
 
-/// Where accumulators begin and end.
-pub(crate) enum Sums<'a> {
-    /// In memory.
-    Kept(&'a [Cell<i32>]),
-    /// With first values, and as results.
-    Finished { first: First<'a>, channels: &'a [i32], q: &'a HalfRequant<'a>, out: [&'a [Cell<i8>]; 2] },
+/// Filters whose sums become results.
+pub(super) struct Filters<'a> {
+    pub work: Work<'a>,
+    pub tiles: Tiles,
+    pub w: &'a [i8],
+    pub first: First<'a>,
+    /// Constants, from those of the first filter on.
+    pub channels: &'a [i32],
+    pub q: &'a HalfRequant<'a>,
 }
 
-impl Sums<'_> {
-    /// Whether they are as many as `filters` need.
-    pub(crate) fn suffice(&self, filters: usize) -> bool {
-        match self {
-            Sums::Kept(sums) => sums.len() >= 2 * filters,
-            Sums::Finished { first, channels, q, out: [a, b] } => {
-                let channels = matches!(q.words, 3 | 5) && channels.len() >= q.words * filters;
-                channels && first.len() >= 2 * filters && a.len() >= filters && b.len() >= filters
-            }
-        }
+/// Tiles of equally many filters: at least as many weights, first values and constants as these read.
+pub(crate) struct Part<'a> {
+    /// Filters of a tile: three or two.
+    pub filters: usize,
+    /// Tiles.
+    pub count: usize,
+    pub w: &'a [i8],
+    pub first: First<'a>,
+    pub channels: &'a [i32],
+}
+
+impl<'a> Filters<'a> {
+    /// Tiles of three filters and tiles of two. `None` where something is missing for them, or for their windows.
+    fn parts(&self) -> Option<[Part<'a>; 2]> {
+        let Filters { tiles, w, first, channels, .. } = *self;
+        let (words, windows) = (self.q.words, self.work.windows);
+        let (all, behind) = (tiles.filters(), 3 * tiles.threes);
+        let fits = all <= MOST_FILTERS
+            && (1..=self.work.words.len() / 3).contains(&windows)
+            && w.len() >= 2 * windows * all
+            && first.len() >= 2 * all
+            && matches!(words, 3 | 5)
+            && channels.len() >= words * all;
+        let threes = Part { filters: 3, count: tiles.threes, w, first, channels };
+        let twos = Part {
+            filters: 2,
+            count: tiles.twos,
+            w: w.get(2 * windows * behind..)?,
+            first: first.from(2 * behind)?,
+            channels: channels.get(words.wrapping_mul(behind)..)?,
+        };
+        fits.then_some([threes, twos])
+    }
+
+    /// What computes them; `None` where something is missing.
+    pub(super) fn blocks(&self) -> Option<Blocks<'a>> {
+        Some(Blocks::new(self.work, self.parts()?, self.q))
     }
 }

@@ -1,6 +1,9 @@
 //! Tiles of two pixels and two or three filters in assembly.
 
-use crate::arch::v6m::pair::{First, Sums, Work};
+use crate::arch::v6m::pair::{First, Part, Work};
+use crate::kernels::HalfRequant;
+use core::cell::Cell;
+use core::marker::PhantomData;
 use core::ptr::{null, null_mut};
 
 /// What the blocks find in memory, in the order in which `enter` moves it to their stack.
@@ -23,20 +26,14 @@ struct Parameters {
     w: *const i8,
 }
 
-impl Work<'_> {
-    /// Runs `count` tiles of so many filters.
-    #[inline(never)]
-    pub(crate) fn run(&self, filters: usize, count: usize, w: &[i8], sums: Sums<'_>) {
-        let size = 2 * filters * self.windows;
-        let enough = sums.suffice(filters * count) && w.len() == size * count;
-        if !enough || count == 0 || self.windows == 0 || self.windows > self.words.len() / 3 {
-            return;
-        }
+impl Parameters {
+    /// Of `count` tiles of so many filters.
+    fn new(work: &Work<'_>, filters: usize, count: usize, w: &[i8]) -> Self {
         // The loop takes four windows at a time; the first time it begins with the one that leaves a multiple of four.
-        let skipped = self.windows.wrapping_neg() % 4;
+        let skipped = work.windows.wrapping_neg() % 4;
         let code = if filters == 3 { 58 } else { 40 };
-        let words = self.words.as_ptr().cast::<i32>();
-        let mut parameters = Parameters {
+        let words = work.words.as_ptr().cast::<i32>();
+        Parameters {
             tiles: count,
             shift: 0,
             hi: 0,
@@ -45,35 +42,86 @@ impl Work<'_> {
             early: 2 * filters * skipped,
             finished: 0,
             words,
-            // SAFETY: there are that many words (`windows` has been compared with them).
-            end: unsafe { words.add(3 * self.windows) },
+            end: words.wrapping_add(3 * work.windows),
             sums: null_mut(),
             channels: null(),
             out: [null_mut(); 2],
             w: w.as_ptr(),
-        };
-        match sums {
-            Sums::Kept(sums) => parameters.sums = sums.as_ptr().cast_mut().cast(),
-            Sums::Finished { first, channels, q, out: [a, b] } => {
-                parameters.finished = if q.is_signed() { 2 } else { 1 };
-                // Only read where results are finished.
-                parameters.sums = match first {
-                    First::Constant(first) => first.as_ptr().cast_mut(),
-                    First::Kept(first) => first.as_ptr().cast_mut().cast(),
-                };
-                parameters.channels = channels.as_ptr();
-                parameters.out = [a.as_ptr().cast_mut().cast(), b.as_ptr().cast_mut().cast()];
-                (parameters.shift, parameters.hi, parameters.span) = (q.shift, q.hi, q.hi.wrapping_sub(q.lo));
-            }
         }
-        // SAFETY: `count` tiles read `size` weights each, the words of `windows` windows, and two accumulators for each filter, which they write
-        // if they are kept. Else they read `words` constants of each filter and write one result of each pixel. All of them are there: `suffice` has compared accumulators, constants and
-        // results, `enough` the weights, in products that do not wrap below `MOST_FILTERS`. What is written are cells.
+    }
+
+    /// The same, whose sums become results.
+    fn finished(work: &Work<'_>, part: &Part<'_>, q: &HalfRequant<'_>) -> Self {
+        let Part { filters, count, w, first, channels } = part;
+        Parameters {
+            shift: q.shift,
+            hi: q.hi,
+            span: q.hi.wrapping_sub(q.lo),
+            finished: if q.is_signed() { 2 } else { 1 },
+            // Only read where results are finished.
+            sums: match first {
+                First::Constant(first) => first.as_ptr().cast_mut(),
+                First::Kept(first) => first.as_ptr().cast_mut().cast(),
+            },
+            channels: channels.as_ptr(),
+            ..Parameters::new(work, *filters, *count, w)
+        }
+    }
+}
+
+impl Work<'_> {
+    /// Adds the products of `count` tiles of so many filters to the accumulators of `sums`.
+    #[inline(never)]
+    pub(crate) fn run(&self, filters: usize, count: usize, w: &[i8], sums: &[Cell<i32>]) {
+        let enough = sums.len() >= 2 * filters * count && w.len() == 2 * filters * self.windows * count;
+        if !enough || count == 0 || self.windows == 0 || self.windows > self.words.len() / 3 {
+            return;
+        }
+        let sums = sums.as_ptr().cast_mut().cast();
+        let parameters = Parameters { sums, ..Parameters::new(self, filters, count, w) };
+        // SAFETY: `count` tiles read the words of `windows` windows and as many weights for each filter, and add to two accumulators of each. All of them are there: they have been compared above, in products
+        // that do not wrap below `MOST_FILTERS`. What is written are cells.
         unsafe {
             if filters == 3 {
                 three(&parameters);
             } else {
                 two(&parameters);
+            }
+        }
+    }
+}
+
+/// Filters whose sums become results.
+pub(crate) struct Blocks<'a> {
+    threes: Parameters,
+    twos: Parameters,
+    of: PhantomData<&'a [Cell<i32>]>,
+}
+
+impl<'a> Blocks<'a> {
+    pub(crate) fn new(work: Work<'a>, [threes, twos]: [Part<'a>; 2], q: &HalfRequant<'a>) -> Self {
+        let parameters = |part: &Part<'_>| Parameters::finished(&work, part, q);
+        Blocks { threes: parameters(&threes), twos: parameters(&twos), of: PhantomData }
+    }
+
+    /// Results of both pixels, of all filters. The pixels may be the same. Nothing is written where there is no memory for them.
+    #[inline(never)]
+    pub(crate) fn run(&mut self, [a, b]: [&[Cell<i8>]; 2]) {
+        let Blocks { threes, twos, .. } = self;
+        let (behind, least) = (3 * threes.tiles, a.len().min(b.len()));
+        if least < behind + 2 * twos.tiles {
+            return;
+        }
+        threes.out = [a, b].map(|out| out.as_ptr().cast_mut().cast());
+        twos.out = threes.out.map(|out| out.wrapping_add(behind));
+        // SAFETY: a `Part` has weights for the words of all windows, two first values and constants for each filter of its tiles. There is a result of each for both pixels (compared above). What is written are
+        // cells.
+        unsafe {
+            if threes.tiles > 0 {
+                three(threes);
+            }
+            if twos.tiles > 0 {
+                two(twos);
             }
         }
     }
@@ -211,7 +259,8 @@ macro_rules! tiles {
         /// Tiles of so many filters.
         ///
         /// # Safety
-        /// As for [`Work::run`].
+        /// As for [`Work::run`] and [`Blocks::run`].
+        #[inline(never)]
         unsafe fn $name(parameters: *const Parameters) {
             // SAFETY: as the caller says. What the compiler must not know of changes (r6, r7, r11, the stack) is restored.
             unsafe {
