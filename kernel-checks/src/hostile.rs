@@ -6,10 +6,11 @@ use crate::{cells, Check, Mismatch, Rng, Scratch};
 use kiln::kernels::{
     conv1_i16_i8_dsp, conv1_i8_dsp, conv1_i8_dsp_eights, conv2d_i8_dsp, conv2d_i8_dsp_compact,
     conv2d_i8_dsp_exact, conv2d_i8_dsp_points, conv2d_i8_dsp_points_small, conv2d_i8_dsp_small,
-    conv2d_i8_dsp_winograd, conv2d_i8_v6m_pairs, conv2d_i8_v6m_singles, conv2d_i8_v6m_winograd, dense_i8_dsp,
-    dense_i8_dsp_compact, dense_i8_dsp_dot, depthwise2d_i8_dsp, depthwise2d_i8_dsp_compact,
-    depthwise2d_i8_dsp_planar, depthwise2d_i8_v6m, max_pool2d_i8_dsp, mean_pool2d_i8_dsp, Band, CompactConv,
-    CompactDense, Conv, HalfRequant, MeanLinear, Pool, Requant, Rescale, Rows, Scale, Stride,
+    conv2d_i8_dsp_winograd, conv2d_i8_v6m_pairs, conv2d_i8_v6m_pairs_wide, conv2d_i8_v6m_singles,
+    conv2d_i8_v6m_winograd, dense_i8_dsp, dense_i8_dsp_compact, dense_i8_dsp_dot, depthwise2d_i8_dsp,
+    depthwise2d_i8_dsp_compact, depthwise2d_i8_dsp_planar, depthwise2d_i8_v6m, max_pool2d_i8_dsp,
+    mean_pool2d_i8_dsp, Band, CompactConv, CompactDense, Conv, HalfRequant, MeanLinear, Pool, Requant,
+    Rescale, Rows, Scale, Stride,
 };
 
 #[cfg(not(target_arch = "arm"))]
@@ -147,6 +148,10 @@ fn run(rng: &mut Rng, mut scratch: Scratch<'_>) -> Result<(), Mismatch> {
         }
         14 => depthwise2d_i8_dsp::<8, 3, 7, false>(&p, x_rows, w, 0, y_rows, band),
         15 => depthwise2d_i8_dsp_planar::<0, 1, 1, 7, true>(&p, x_rows, w, 0, y_rows, out.channel, band),
+        16 if rng.one_in(2) => {
+            let rests = scratch.bytes.take(rng.size(0, 60));
+            conv2d_i8_v6m_pairs_wide(&p, x_rows, bytes, rests, w, part, 0, &half, y_rows, band);
+        }
         16 => conv2d_i8_v6m_pairs(&p, x_rows, bytes, w, part, 0, &half, y_rows, band),
         17 if rng.one_in(2) => conv2d_i8_v6m_winograd(&near, x_rows, w, 0, &half, work, y_rows, band),
         17 => conv2d_i8_v6m_singles(&p, x_rows, w, w, part, 0, &half, y_rows, band),

@@ -5,15 +5,23 @@ use crate::reference::tap;
 use crate::{cells, Case, Check, Mismatch, Rng, Scratch, CREW};
 use core::cell::Cell;
 use kiln::kernels::{
-    add_i8_mve, add_i8_v6m, conv2d_i8_v6m_pairs, conv2d_i8_v6m_pairs_crew, conv2d_i8_v6m_singles,
-    depthwise2d_i8_v6m, AddLinear, Conv, HalfRequant, Rows,
+    add_i8_mve, add_i8_v6m, conv2d_i8_v6m_pairs, conv2d_i8_v6m_pairs_crew, conv2d_i8_v6m_pairs_wide,
+    conv2d_i8_v6m_pairs_wide_crew, conv2d_i8_v6m_singles, depthwise2d_i8_v6m, AddLinear, Conv, HalfRequant,
+    Rows,
 };
 
 pub(crate) const CHECKS: &[Check] = &[
-    Check { name: "conv2d_i8_v6m_pairs, by definition", run: |rng, scratch| convolution(rng, scratch, true) },
+    Check {
+        name: "conv2d_i8_v6m_pairs, by definition",
+        run: |rng, scratch| convolution(rng, scratch, Pixels::Pairs),
+    },
+    Check {
+        name: "conv2d_i8_v6m_pairs_wide, by definition",
+        run: |rng, scratch| convolution(rng, scratch, Pixels::Wide),
+    },
     Check {
         name: "conv2d_i8_v6m_singles, by definition",
-        run: |rng, scratch| convolution(rng, scratch, false),
+        run: |rng, scratch| convolution(rng, scratch, Pixels::Singles),
     },
     Check { name: "depthwise2d_i8_v6m, by definition", run: depthwise },
     Check {
@@ -30,17 +38,34 @@ pub(crate) const CHECKS: &[Check] = &[
 const PAIR_BLOCK: usize = 33;
 const SINGLE_BLOCK: usize = 64;
 
-fn convolution(rng: &mut Rng, mut scratch: Scratch<'_>, pairs: bool) -> Result<(), Mismatch> {
+/// How pixels are computed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Pixels {
+    Pairs,
+    /// In windows of four taps, with rests.
+    Wide,
+    Singles,
+}
+
+fn convolution(rng: &mut Rng, mut scratch: Scratch<'_>, pixels: Pixels) -> Result<(), Mismatch> {
+    let (pairs, window) = (pixels != Pixels::Singles, if pixels == Pixels::Wide { 4 } else { 2 });
     let (p, out_h) = shape(rng, pairs);
-    let row = p.k_w * p.in_c;
-    let row = row + row % 2;
+    let row = (p.k_w * p.in_c).next_multiple_of(window);
     let size = p.k_h * row;
     let x = scratch.bytes.take_at(p.in_h * p.in_w * p.in_c, rng.size(0, 3));
     rng.fill_i8(x);
     let x = cells(x);
-    // Filters one after the other, with rows of an even number of taps. Two weights of −128 would not fit a window.
+    // Filters one after the other, with rows of whole windows. Two weights of −128 would not fit one of two taps.
     let filters = scratch.bytes.take(p.out_c * size);
-    rng.fill_i8_in(filters, -127, 127);
+    // In large layers windows of four taps have at most one rest, else three: there has to be memory for them.
+    let is_large = filters.len() > 1500;
+    let (least, most, rest_count) = match pixels {
+        Pixels::Wide if is_large => (-80, 80, 1),
+        Pixels::Wide => (-128, 127, 3),
+        _ => (-127, 127, 0),
+    };
+    rng.fill_i8_in(filters, least, most);
+    let rest_count = rest_count * p.out_c * size / window;
     for row in filters.chunks_mut(row) {
         row[p.k_w * p.in_c..].fill(0);
     }
@@ -68,9 +93,12 @@ fn convolution(rng: &mut Rng, mut scratch: Scratch<'_>, pairs: bool) -> Result<(
         y.set(requantize(v, &channels[o * words..][..words], &q));
     }
 
-    let part = if rng.one_in(3) { 2 * rng.size(1, 72) } else { 144 };
-    let lift = 32_640 * (size / 2) as i32;
-    let mut packer = Packer { filters, size, part, packed: scratch.bytes.take((p.out_c + 3) * size), len: 0 };
+    let part = if rng.one_in(3) { window * rng.size(1, 144 / window) } else { 144 };
+    let lift = 32_640 * (size / window) as i32;
+    let rests = scratch.bytes.take(2 * rest_count);
+    // Windows of four taps have a number of rests for each filter and part.
+    let packed = scratch.bytes.take((p.out_c + 3) * size + size.div_ceil(part) * (p.out_c + 3));
+    let mut packer = Packer { filters, size, part, window, packed, len: 0, rests, rests_len: 0 };
     let count = if pairs { 2 * p.out_c } else { p.out_c.next_multiple_of(4) };
     let first = scratch.words.take(count);
     first.fill(0);
@@ -87,16 +115,24 @@ fn convolution(rng: &mut Rng, mut scratch: Scratch<'_>, pairs: bool) -> Result<(
         packer.singles(p.out_c);
     }
     let len = packer.len;
-    let bytes = &packer.packed[..len];
+    let (bytes, rests) = (&packer.packed[..len], &packer.rests[..packer.rests_len]);
     let w = scratch.words.take(len / 4);
     for (word, bytes) in w.iter_mut().zip(bytes.chunks_exact(4)) {
         *word = bytes.iter().rev().fold(0, |word, &byte| word << 8 | i32::from(byte as u8));
     }
     let on_crew = rng.one_in(3);
-    let run = |x: Rows<'_, i8>, y: Rows<'_, i8>, band| match (pairs, on_crew) {
-        (true, false) => conv2d_i8_v6m_pairs(&p, x, bytes, first, part, pad, &q, y, band),
-        (true, true) => conv2d_i8_v6m_pairs_crew(&CREW, 2, &p, x, bytes, first, part, pad, &q, y, band),
-        (false, _) => conv2d_i8_v6m_singles(&p, x, w, first, part, pad, &q, y, band),
+    let run = |x: Rows<'_, i8>, y: Rows<'_, i8>, band| match (pixels, on_crew) {
+        (Pixels::Pairs, false) => conv2d_i8_v6m_pairs(&p, x, bytes, first, part, pad, &q, y, band),
+        (Pixels::Pairs, true) => {
+            conv2d_i8_v6m_pairs_crew(&CREW, 2, &p, x, bytes, first, part, pad, &q, y, band);
+        }
+        (Pixels::Wide, false) => {
+            conv2d_i8_v6m_pairs_wide(&p, x, bytes, rests, first, part, pad, &q, y, band);
+        }
+        (Pixels::Wide, true) => {
+            conv2d_i8_v6m_pairs_wide_crew(&CREW, 2, &p, x, bytes, rests, first, part, pad, &q, y, band);
+        }
+        (Pixels::Singles, _) => conv2d_i8_v6m_singles(&p, x, w, first, part, pad, &q, y, band),
     };
     let (split, overlaid) = run_any(rng, &mut scratch, (&p, out_h), x, y.got(), run);
     let case = describe(&p).with("offset", offset).with("part", part).with("words", words);
@@ -243,19 +279,51 @@ struct Packer<'a> {
     filters: &'a [i8],
     size: usize,
     part: usize,
+    /// Taps of a window.
+    window: usize,
     packed: &'a mut [i8],
     len: usize,
+    rests: &'a mut [i8],
+    rests_len: usize,
 }
 
 impl Packer<'_> {
-    /// For each tap of a part the weights of some filters, 128 more than they are; those that are missing are zeros.
+    fn push(&mut self, byte: i8) {
+        self.packed[self.len] = byte;
+        self.len += 1;
+    }
+
+    /// A weight, and its rest: in windows of four taps, the first ones give what the absolute weights are more than 255 together.
+    fn weight(&self, o: usize, tap: usize) -> (i8, i8) {
+        let weight = |tap: usize| i32::from(self.filters.get(o * self.size + tap).copied().unwrap_or(0));
+        let start = tap / self.window * self.window;
+        let before: i32 = (start..tap).map(|tap| weight(tap).abs()).sum();
+        let all: i32 = (start..start + self.window).map(|tap| weight(tap).abs()).sum();
+        let taken = (all - 255 - before).clamp(0, weight(tap).abs());
+        let rest = weight(tap).signum() * if self.window == 4 { taken } else { 0 };
+        ((weight(tap) - rest) as i8, rest as i8)
+    }
+
+    /// For each tap of a part the weights of some filters, 128 more than they are; those that are missing are zeros. Behind them the numbers of rests.
     fn tile(&mut self, from: usize, filters: impl Iterator<Item = usize> + Clone) {
-        for tap in from..(from + self.part).min(self.size) {
+        let taps = from..(from + self.part).min(self.size);
+        for tap in taps.clone() {
             for o in filters.clone() {
-                let weight = self.filters.get(o * self.size + tap).copied().unwrap_or(0);
-                self.packed[self.len] = weight.wrapping_add(-128);
-                self.len += 1;
+                self.push(self.weight(o, tap).0.wrapping_add(-128));
             }
+        }
+        let window = self.window;
+        for o in filters.filter(|_| window == 4) {
+            let before = self.rests_len;
+            for (at, tap) in taps.clone().enumerate() {
+                let (_, rest) = self.weight(o, tap);
+                if rest != 0 {
+                    self.rests[self.rests_len] = (at + at / 4) as i8;
+                    self.rests[self.rests_len + 1] = rest;
+                    self.rests_len += 2;
+                }
+            }
+            self.push(((self.rests_len - before) / 2) as i8);
         }
     }
 

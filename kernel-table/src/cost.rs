@@ -59,6 +59,8 @@ counts! {
     Padding,
     /// Pixels whose taps are looked for one by one.
     Border,
+    /// Products that windows leave over, of two pixels each.
+    Rest,
     /// Rows of a ring that are found by a call and a division.
     Far,
 }

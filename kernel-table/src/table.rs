@@ -266,6 +266,14 @@ macro_rules! kernel_table {
                 ]
             };
             Conv2dI8V6mPairsCrew = conv2d_i8_v6m_pairs_crew(I8, I8) -> I8 { arithmetic: Halves };
+            Conv2dI8V6mPairsWide = conv2d_i8_v6m_pairs_wide(I8, I8) -> I8 {
+                arithmetic: Halves, on_crew: Conv2dI8V6mPairsWideCrew,
+                cycles: &[
+                    (M0, cycles(2800, 30561, 1763).each(&[(Tile, 559909), (Left, 24792), (LeftProduct, 2800), (Rest, 18000), (Window, 126809), (Piece, 216503), (Run, 576891), (Word, 6516), (Padding, 24250), (Corrected, 7047), (Moved, 16023), (Far, 130000)])),
+                    (M4, cycles(3300, 77700, 2500).each(&[(LeftProduct, 3300), (Left, 77700), (Rest, 18000)])),
+                ]
+            };
+            Conv2dI8V6mPairsWideCrew = conv2d_i8_v6m_pairs_wide_crew(I8, I8) -> I8 { arithmetic: Halves };
             Conv2dI8V6mSingles = conv2d_i8_v6m_singles(I8, I8) -> I8 {
                 arithmetic: Halves, on_crew: Conv2dI8V6mSinglesCrew,
                 cycles: &[

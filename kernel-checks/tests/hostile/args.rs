@@ -39,6 +39,7 @@ kernels_of!(A B C D E G H I);
 kernels_of!(A B C D E G H I J);
 kernels_of!(A B C D E G H I J K);
 kernels_of!(A B C D E G H I J K L);
+kernels_of!(A B C D E G H I J K L M);
 
 /// Cells or constants.
 pub(crate) enum Operand<'a, T> {

@@ -1,7 +1,7 @@
 //! Convolution with packed windows.
 
-use super::operand::{Gathered, Operand, Tap, Words, PART};
-use super::pair::{Filters, First, Stream, Tiles, Work, MOST_FILTERS};
+use super::operand::{Gathered, Operand, Tap, PART, WORDS};
+use super::pair::{Filters, First, Tiles, Weights, Work, MOST_FILTERS, NAMED};
 use super::single;
 use super::steps::HalfRequant;
 use crate::arch::extent::product;
@@ -33,12 +33,48 @@ pub fn conv2d_i8_v6m_pairs(
     y: Rows<'_, i8>,
     band: Band,
 ) {
-    let row = p.k_w.wrapping_mul(p.in_c);
-    let size = p.k_h.wrapping_mul(row.wrapping_add(row % 2));
+    let words = [const { Cell::new(0) }; WORDS];
+    in_pairs::<2>(p, x, Weights { w, rests: &[] }, first, part, pad, q, &words, y, band);
+}
+
+/// As [`conv2d_i8_v6m_pairs`] with windows of four taps, and rests.
+///
+/// Rows of taps are filled up to a multiple of four, as are parts. In windows, absolute weights of a filter add up to at most 255; what they are more are *rests*. Behind the weights of a tile is the
+/// number of rests of each filter. `rests` has two bytes for each, in the order of tiles and filters: the word of its tap in its part, of which a window has five, four of them for its taps; and its weight.
+#[inline(never)]
+pub fn conv2d_i8_v6m_pairs_wide(
+    p: &Conv,
+    x: Rows<'_, i8>,
+    w: &[i8],
+    rests: &[i8],
+    first: &[i32],
+    part: usize,
+    pad: i8,
+    q: &HalfRequant<'_>,
+    y: Rows<'_, i8>,
+    band: Band,
+) {
+    let words = [const { Cell::new(0) }; NAMED];
+    in_pairs::<4>(p, x, Weights { w, rests }, first, part, pad, q, &words, y, band);
+}
+
+#[inline(always)]
+fn in_pairs<const TAPS: usize>(
+    p: &Conv,
+    x: Rows<'_, i8>,
+    weights: Weights<'_>,
+    first: &[i32],
+    part: usize,
+    pad: i8,
+    q: &HalfRequant<'_>,
+    words: &[Cell<i32>],
+    y: Rows<'_, i8>,
+    band: Band,
+) {
     let gathered = Gathered::default();
-    let operand = Operand { p, x, pad, gathered: &gathered };
-    let part = part.clamp(2, PART) & !1;
-    let words: Words = [const { Cell::new(0) }; PART / 2 * 3];
+    let operand = Operand::<TAPS> { p, x, pad, gathered: &gathered };
+    let size = p.k_h.wrapping_mul(operand.row());
+    let part = part.clamp(TAPS, PART) / TAPS * TAPS;
     // No more pixels than there is memory for.
     if p.out_w == 0 || p.out_c > MOST_FILTERS || !y.holds(band.rows, product(p.out_w, p.out_c.max(1))) {
         return;
@@ -48,26 +84,27 @@ pub fn conv2d_i8_v6m_pairs(
         // Each block of filters reads the operand anew, when results of the blocks before it are written: those of the second row may lie over what the first one reads.
         let by_row = p.out_c > BLOCK && x.overlaps(&y);
         while let Some((both, out)) = next_two(&mut pixels, &operand, by_row) {
-            let layer = Staged { operand: &operand, pixels: both, size, part, words: &words };
-            layer.run(&mut Stream(w), first, q, out);
+            let layer = Staged { operand: &operand, pixels: both, size, part, words };
+            layer.run(weights, first, q, out);
         }
         return;
     }
-    let work = Work { words: &words, windows: size / 2 };
+    let work = Work::<TAPS> { words, windows: size / TAPS };
     let (tiles, first) = (Tiles::of(p.out_c), First::Constant(first));
-    let filters = Filters { work, tiles, w, first, channels: q.channels, q };
-    let Some(mut blocks) = filters.blocks() else { return };
+    let filters = Filters { work, tiles, first, channels: q.channels, q };
+    let mut weights = weights;
+    let Some(mut blocks) = filters.blocks(&mut weights) else { return };
     while let Some((both, out)) = next_two(&mut pixels, &operand, false) {
-        operand.all_of_two(both, size, &words);
+        operand.all_of_two(both, size, words);
         blocks.run(out);
     }
 }
 
 /// The next two pixels, and where their results are. Where only one is left, or may be taken because the other one is in the next row (`by_row`), both are the same.
 #[inline(always)]
-fn next_two<'a>(
+fn next_two<'a, const TAPS: usize>(
     pixels: &mut Pixels<'a>,
-    operand: &Operand<'_>,
+    operand: &Operand<'_, TAPS>,
     by_row: bool,
 ) -> Option<([Pixel; 2], [&'a [Cell<i8>]; 2])> {
     let p = operand.p;
@@ -81,17 +118,17 @@ fn next_two<'a>(
 }
 
 /// Two pixels of a layer whose accumulators are kept from part to part.
-struct Staged<'a> {
-    operand: &'a Operand<'a>,
+struct Staged<'a, const TAPS: usize> {
+    operand: &'a Operand<'a, TAPS>,
     pixels: [Pixel; 2],
     size: usize,
     part: usize,
-    words: &'a Words,
+    words: &'a [Cell<i32>],
 }
 
-impl Staged<'_> {
+impl<const TAPS: usize> Staged<'_, TAPS> {
     #[inline(never)]
-    fn run(&self, stream: &mut Stream<'_>, first: &[i32], q: &HalfRequant<'_>, out: [&[Cell<i8>]; 2]) {
+    fn run(&self, mut weights: Weights<'_>, first: &[i32], q: &HalfRequant<'_>, out: [&[Cell<i8>]; 2]) {
         let kept = [const { Cell::new(0) }; 2 * BLOCK];
         let filters = out[0].len().min(out[1].len());
         let mut o = 0;
@@ -111,17 +148,16 @@ impl Staged<'_> {
                 if o == 0 || taps < self.size {
                     tap = self.operand.pairs(self.pixels, tap, taps, self.words);
                 }
-                let work = Work { words: self.words, windows: taps / 2 };
+                let work = Work::<TAPS> { words: self.words, windows: taps / TAPS };
                 done += taps.max(1);
                 if done < self.size {
-                    if work.add(tiles, stream, sums).is_none() {
+                    if work.add(tiles, &mut weights, sums).is_none() {
                         return;
                     }
                 } else {
                     let channels = q.channels.get(q.words.wrapping_mul(o)..).unwrap_or(&[]);
-                    let Some(w) = stream.next(taps * tiles.filters()) else { return };
-                    let filters = Filters { work, tiles, w, first: First::Kept(sums), channels, q };
-                    let Some(mut blocks) = filters.blocks() else { return };
+                    let filters = Filters { work, tiles, first: First::Kept(sums), channels, q };
+                    let Some(mut blocks) = filters.blocks(&mut weights) else { return };
                     blocks.run(out.map(|out| part_of(out, o, block)));
                 }
             }
@@ -152,12 +188,11 @@ pub fn conv2d_i8_v6m_singles(
     band: Band,
 ) {
     const KEPT: usize = 64;
-    let row = p.k_w.wrapping_mul(p.in_c);
-    let size = p.k_h.wrapping_mul(row.wrapping_add(row % 2));
     let gathered = Gathered::default();
-    let operand = Operand { p, x, pad, gathered: &gathered };
+    let operand = Operand::<2> { p, x, pad, gathered: &gathered };
+    let size = p.k_h.wrapping_mul(operand.row());
     let part = part.clamp(2, PART) & !1;
-    let words: Words = [const { Cell::new(0) }; PART / 2 * 3];
+    let words = [const { Cell::new(0) }; WORDS];
     let kept = [const { Cell::new(0) }; KEPT];
     for (row, out) in y.of_band(band) {
         for (column, out) in out.chunks_exact(p.out_c.max(1)).take(p.out_w).enumerate() {

@@ -10,12 +10,12 @@ use core::cell::Cell;
 /// Most taps whose operands are held at once: the taps of a filter are taken in parts of at most that many.
 pub(crate) const PART: usize = 144;
 
-/// Words for them: three for two taps.
-pub(crate) type Words = [Cell<i32>; PART / 2 * 3];
+/// Words for them: one for each tap, and one for each window.
+pub(crate) const WORDS: usize = PART / 2 * 3;
 
-/// The operand of a convolution.
+/// The operand of a convolution, whose windows have so many taps.
 #[derive(Clone, Copy)]
-pub(super) struct Operand<'a> {
+pub(super) struct Operand<'a, const TAPS: usize> {
     pub p: &'a Conv,
     pub x: Rows<'a, i8>,
     /// What padding reads as.
@@ -33,25 +33,25 @@ impl Default for Gathered {
     }
 }
 
-/// A tap: row of the filter, and element within the row. Rows of odd length count one more, which is no tap.
+/// A tap: row of the filter, and element within the row. Rows are counted as long as their windows, whose last taps may be none.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Tap {
     pub ky: usize,
     pub at: usize,
 }
 
-impl Operand<'_> {
+impl<const TAPS: usize> Operand<'_, TAPS> {
     /// Writes the words of `taps` taps from `from` on, for both pixels, and returns the tap behind them.
-    pub(super) fn pairs(&self, pixels: [Pixel; 2], from: Tap, taps: usize, words: &Words) -> Tap {
+    pub(super) fn pairs(&self, pixels: [Pixel; 2], from: Tap, taps: usize, words: &[Cell<i32>]) -> Tap {
         self.parts(from, taps, words, |at, len, buffers, words| {
             let ([a, b], [buffer_a, buffer_b]) = (pixels, buffers);
-            interleave(self.run(a, at, len, buffer_a), self.run(b, at, len, buffer_b), words);
+            interleave::<TAPS>(self.run(a, at, len, buffer_a), self.run(b, at, len, buffer_b), words);
         })
     }
 
     /// As [`Operand::pairs`] for all taps, of which there are so many.
     #[inline(always)]
-    pub(super) fn all_of_two(&self, [a, b]: [Pixel; 2], size: usize, words: &Words) {
+    pub(super) fn all_of_two(&self, [a, b]: [Pixel; 2], size: usize, words: &[Cell<i32>]) {
         let Conv { in_w, k_w, stride_w, dilation_w, .. } = *self.p;
         let right = in_w.checked_sub(a.left).and_then(|columns| columns.checked_sub(stride_w));
         let is_inside =
@@ -63,29 +63,36 @@ impl Operand<'_> {
 
     /// The same of two pixels side by side that read no padding to the left or right, of which this is the first one; `None` where elements are missing.
     #[inline(never)]
-    fn side_by_side(&self, first: Pixel, words: &Words) -> Option<()> {
-        let Conv { in_c, k_h, k_w, stride_w, dilation_h, .. } = *self.p;
-        let row = k_w.wrapping_mul(in_c);
-        let (even, step) = (row.wrapping_add(row % 2), stride_w.wrapping_mul(in_c));
+    fn side_by_side(&self, first: Pixel, words: &[Cell<i32>]) -> Option<()> {
+        let Conv { in_c, k_h, stride_w, dilation_h, .. } = *self.p;
+        let (row, step) = (self.row(), stride_w.wrapping_mul(in_c));
         let start = first.left.wrapping_mul(in_c);
-        let (mut words, mut below) = (words.as_slice(), 0usize);
+        let (mut words, mut below) = (words, 0usize);
         for _ in 0..k_h {
             let image = first.row(self.x, below);
+            let (now, behind) = words.split_at_checked(words_of::<TAPS>(row))?;
             if image.is_empty() {
-                fill(self.pad, words.get(..even / 2 * 3)?);
+                fill::<TAPS>(self.pad, now);
             } else {
                 let a = image.get(start..)?;
-                let b = a.get(step..).filter(|b| b.len() >= even)?;
-                interleave(a.get(..even)?, b, words);
+                let b = a.get(step..).filter(|b| b.len() >= row)?;
+                interleave::<TAPS>(a.get(..row)?, b, now);
             }
-            words = words.get(even / 2 * 3..)?;
+            words = behind;
             below = below.wrapping_add(dilation_h);
         }
         Some(())
     }
 
+    /// Taps of a row, filled up to whole windows.
+    #[inline(always)]
+    pub(super) fn row(&self) -> usize {
+        let row = self.p.k_w.wrapping_mul(self.p.in_c);
+        row.wrapping_add(row.wrapping_neg() % TAPS.max(1))
+    }
+
     /// As [`Operand::pairs`] for one pixel.
-    pub(super) fn singles(&self, pixel: Pixel, from: Tap, taps: usize, words: &Words) -> Tap {
+    pub(super) fn singles(&self, pixel: Pixel, from: Tap, taps: usize, words: &[Cell<i32>]) -> Tap {
         self.parts(from, taps, words, |at, len, [buffer, _], words| {
             single(self.run(pixel, at, len, buffer), words);
         })
@@ -97,19 +104,18 @@ impl Operand<'_> {
         &self,
         from: Tap,
         taps: usize,
-        words: &Words,
+        words: &[Cell<i32>],
         write: impl Fn(Tap, usize, [&[Cell<i8>]; 2], &[Cell<i32>]),
     ) -> Tap {
-        let row = self.p.k_w.wrapping_mul(self.p.in_c);
-        let even = row.wrapping_add(row % 2);
+        let row = self.row();
         let (mut at, mut done) = (from, 0);
         while done < taps {
-            let len = even.saturating_sub(at.at).min(taps - done);
-            let Some(words) = words.get(done / 2 * 3..) else { break };
+            let len = row.saturating_sub(at.at).min(taps - done);
+            let Some(words) = words.get(words_of::<TAPS>(done)..) else { break };
             let [a, b] = &self.gathered.0;
             write(at, len, [a, b], words);
             at.at += len;
-            if at.at >= even {
+            if at.at >= row {
                 at = Tap { ky: at.ky.wrapping_add(1), at: 0 };
             }
             done += len.max(1);
@@ -117,13 +123,13 @@ impl Operand<'_> {
         at
     }
 
-    /// `len` elements of one row of taps: where they are, or gathered. What an odd row is filled up with may be anything.
+    /// `len` elements of one row of taps: where they are, or gathered. What a row is filled up with may be anything.
     #[inline(never)]
     fn run<'b>(&'b self, pixel: Pixel, tap: Tap, len: usize, buffer: &'b [Cell<i8>]) -> &'b [Cell<i8>] {
         let Conv { in_w, in_c, k_w, dilation_h, dilation_w, .. } = *self.p;
         let image = pixel.row(self.x, tap.ky.wrapping_mul(dilation_h));
         if dilation_w == 1 {
-            // Taps lie side by side. What an odd row is filled up with has no weight, and may be anything.
+            // Taps lie side by side. What a row is filled up with has no weight, and may be anything.
             let start = pixel.left.wrapping_mul(in_c).wrapping_add(tap.at);
             if pixel.left < in_w && k_w <= in_w.wrapping_sub(pixel.left) {
                 if let Some(x) = image.get(start..start.wrapping_add(len)) {
@@ -167,16 +173,22 @@ impl Operand<'_> {
     }
 }
 
+/// Words of the windows of so many taps.
+#[inline(always)]
+const fn words_of<const TAPS: usize>(taps: usize) -> usize {
+    (taps / if TAPS > 0 { TAPS } else { 1 }).wrapping_mul(TAPS + 1)
+}
+
 /// The words of windows of two pixels whose taps are all the same.
 #[inline(never)]
-fn fill(pad: i8, words: &[Cell<i32>]) {
+fn fill<const TAPS: usize>(pad: i8, words: &[Cell<i32>]) {
     let both = i32::from(pad).wrapping_mul(0x1_0001);
-    let correction = 255i32.wrapping_sub(both.wrapping_mul(2)).wrapping_shl(7);
-    for words in words.chunks_exact(3) {
-        let [first, second, third] = words else { return };
-        first.set(both);
-        second.set(both);
-        third.set(correction);
+    let correction = 255i32.wrapping_sub(both.wrapping_mul(TAPS as i32)).wrapping_shl(7);
+    for words in words.chunks_exact(TAPS + 1) {
+        words.iter().for_each(|word| word.set(both));
+        if let Some(word) = words.last() {
+            word.set(correction);
+        }
     }
 }
 

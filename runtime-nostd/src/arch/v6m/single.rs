@@ -4,11 +4,10 @@
 //! weights 1 · 2¹⁶ + 0, or 3 · 2¹⁶ + 2, of which one multiplication makes two products.
 
 use super::blocks::single::run;
-use super::operand::Words;
 use core::cell::Cell;
 
 /// Adds the products of `windows` windows to the accumulators of tiles: `q` and `h` of filters 0 and 1, then those of 2 and 3. Weights that are missing end it.
-pub(crate) fn add(words: &Words, windows: usize, w: &[i32], sums: &[Cell<i32>]) {
+pub(crate) fn add(words: &[Cell<i32>], windows: usize, w: &[i32], sums: &[Cell<i32>]) {
     let size = 2 * windows;
     let tiles = sums.len() / 4;
     if windows == 0 || windows > words.len() / 3 || w.len() < size * tiles {

@@ -19,7 +19,8 @@ impl Way {
         match self {
             Way::Conv(shape, pixels) => {
                 let work = match pixels {
-                    Pixels::Pairs => in_pairs(&shape, asked.whole),
+                    Pixels::Pairs => in_pairs(&shape, 2, asked.whole),
+                    Pixels::Wide => in_wide_pairs(asked, &shape),
                     Pixels::Singles => alone(&shape),
                 };
                 calls(work, &shape, asked.whole)
@@ -27,7 +28,7 @@ impl Way {
             Way::Dense(pixels) => {
                 let Some(shape) = Shape::of_dense(graph, node) else { return kernel::work(graph, node, 0) };
                 let work = match pixels {
-                    Pixels::Pairs => in_pairs(&shape, asked.whole),
+                    Pixels::Pairs | Pixels::Wide => in_pairs(&shape, 2, asked.whole),
                     Pixels::Singles => alone(&shape),
                 };
                 work.with(Count::Call, 1)
@@ -41,13 +42,13 @@ impl Way {
     /// row of the result: in pairs for each pixel.
     pub(super) fn divisions(self, operand: Option<Ring>, result: Option<Ring>) -> usize {
         let (shape, blocks, results) = match self {
-            Way::Conv(shape, Pixels::Pairs) => {
-                let [_, parts] = taps(&shape);
+            Way::Conv(shape, Pixels::Pairs | Pixels::Wide) => {
+                let [_, parts] = taps(&shape, 2);
                 let blocks = if parts > 1 { shape.out_c.div_ceil(PAIR_BLOCK) } else { 1 };
                 (shape, [1, blocks], shape.out_w)
             }
             Way::Conv(shape, Pixels::Singles) => {
-                let [_, parts] = taps(&shape);
+                let [_, parts] = taps(&shape, 2);
                 let blocks = if parts > 1 { shape.out_c.div_ceil(SINGLE_BLOCK) } else { 1 };
                 (shape, [1, blocks], 1)
             }
@@ -64,19 +65,31 @@ impl Way {
     }
 }
 
-/// Taps of a filter, whose rows are filled up to an even number, and in how many parts they come.
-fn taps(shape: &Shape) -> [usize; 2] {
-    let size = shape.k_h * (shape.k_w * shape.in_c).next_multiple_of(2);
+/// Taps of a filter, whose rows are filled up to windows of so many, and in how many parts they come.
+fn taps(shape: &Shape, window: usize) -> [usize; 2] {
+    let size = shape.k_h * (shape.k_w * shape.in_c).next_multiple_of(window);
     [size, size.div_ceil(MOST_PART).max(1)]
 }
 
-/// Two pixels at a time, and three filters, or two where a single one would be left.
-fn in_pairs(shape: &Shape, whole: bool) -> Work {
-    let [size, parts] = taps(shape);
-    let pixels = match whole {
+/// Pixels, one more where they are odd.
+fn pixels_in_pairs(shape: &Shape, whole: bool) -> usize {
+    match whole {
         true => (shape.out_h * shape.out_w).next_multiple_of(2),
         false => shape.out_h * shape.out_w.next_multiple_of(2),
-    };
+    }
+}
+
+/// As [`in_pairs`] with windows of four taps, and rests.
+fn in_wide_pairs(asked: &Asked<'_>, shape: &Shape) -> Work {
+    let work = in_pairs(shape, 4, asked.whole);
+    let rests = asked.layer().map_or(0, |layer| Pixels::Wide.filters(&layer, shape).rest_count());
+    work.with(Count::Rest, pixels_in_pairs(shape, asked.whole) / 2 * rests)
+}
+
+/// Two pixels at a time, and three filters, or two where a single one would be left.
+fn in_pairs(shape: &Shape, window: usize, whole: bool) -> Work {
+    let [size, parts] = taps(shape, window);
+    let pixels = pixels_in_pairs(shape, whole);
     let blocks = if parts > 1 { shape.out_c.div_ceil(PAIR_BLOCK) } else { 1 };
     let twos = match shape.out_c % 3 {
         0 => 0,
@@ -84,7 +97,7 @@ fn in_pairs(shape: &Shape, whole: bool) -> Work {
         _ => 1,
     };
     let (left, threes) = (2 * twos.min(shape.out_c / 2), shape.out_c - 2 * twos.min(shape.out_c / 2));
-    gathered(shape, pixels, blocks)
+    gathered(shape, window, pixels, blocks)
         .with(Count::Product, pixels * threes * size)
         .with(Count::LeftProduct, pixels * left * size)
         .with(Count::Result, pixels * threes)
@@ -96,10 +109,10 @@ fn in_pairs(shape: &Shape, whole: bool) -> Work {
 
 /// One pixel at a time, and four filters.
 fn alone(shape: &Shape) -> Work {
-    let [size, parts] = taps(shape);
+    let [size, parts] = taps(shape, 2);
     let (pixels, filters) = (shape.out_h * shape.out_w, shape.out_c.next_multiple_of(4));
     let blocks = shape.out_c.div_ceil(SINGLE_BLOCK);
-    gathered(shape, pixels, if parts > 1 { blocks } else { 1 })
+    gathered(shape, 2, pixels, if parts > 1 { blocks } else { 1 })
         .with(Count::Product, pixels * filters * size)
         .with(Count::Result, pixels * shape.out_c)
         .with(Count::Moved, pixels * filters * parts)
@@ -107,8 +120,8 @@ fn alone(shape: &Shape) -> Work {
 }
 
 /// The operands of so many pixels, some of which may be the same, read so many times.
-fn gathered(shape: &Shape, pixels: usize, times: usize) -> Work {
-    let row = (shape.k_w * shape.in_c).next_multiple_of(2);
+fn gathered(shape: &Shape, window: usize, pixels: usize, times: usize) -> Work {
+    let row = (shape.k_w * shape.in_c).next_multiple_of(window);
     let inside = |column: usize| {
         let left = (column * shape.stride_w).checked_sub(shape.pad_left);
         shape.dilation_w == 1 && left.is_some_and(|left| left + shape.k_w <= shape.in_w)

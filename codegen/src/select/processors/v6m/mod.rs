@@ -14,6 +14,7 @@ use crate::select::predict::Ring;
 use crate::select::shape::Shape;
 use crate::select::winograd::Shared;
 use crate::select::*;
+use crate::Optimize;
 use kiln_kernel_table::{Core, Count, Work};
 use pack::Filters;
 use std::any::Any;
@@ -49,6 +50,8 @@ pub(super) enum Way {
 pub(super) enum Pixels {
     /// Two at a time, each weight a factor of both.
     Pairs,
+    /// The same, in windows of four taps.
+    Wide,
     /// One at a time, as a factor of two weights.
     Singles,
 }
@@ -123,7 +126,8 @@ fn ways(asked: &Asked<'_>) -> Vec<Way> {
             pixels.map(Way::Dense).collect()
         }
         (Op::Conv2d { groups: 1, .. }, Some(shape)) => {
-            let pixels = pixels.filter(|_| in_windows(shape.k_w * shape.in_c));
+            let wide = (out_c >= 2 && asked.options.optimize != Optimize::Size).then_some(Pixels::Wide);
+            let pixels = pixels.filter(|_| in_windows(shape.k_w * shape.in_c)).chain(wide);
             let winograd = asked.winograd.then_some(Way::Winograd(shape));
             pixels.map(|pixels| Way::Conv(shape, pixels)).chain(winograd).collect()
         }
@@ -156,12 +160,21 @@ impl Way {
     fn id(self) -> KernelId {
         match self {
             Way::Conv(_, Pixels::Pairs) => KernelId::Conv2dI8V6mPairs,
+            Way::Conv(_, Pixels::Wide) => KernelId::Conv2dI8V6mPairsWide,
             Way::Conv(_, Pixels::Singles) => KernelId::Conv2dI8V6mSingles,
-            Way::Dense(Pixels::Pairs) => KernelId::DenseI8V6mPairs,
+            Way::Dense(Pixels::Pairs | Pixels::Wide) => KernelId::DenseI8V6mPairs,
             Way::Dense(Pixels::Singles) => KernelId::DenseI8V6mSingles,
             Way::Winograd(_) => KernelId::Conv2dI8V6mWinograd,
             Way::Depthwise(_) => KernelId::Depthwise2dI8V6m,
         }
+    }
+}
+
+impl Pixels {
+    /// The filters of a convolution as its kernel reads them.
+    fn filters(self, layer: &Layer, shape: &Shape) -> Filters {
+        let make = if self == Pixels::Wide { Filters::wide } else { Filters::new };
+        make(&layer.weights, shape.out_c, shape.k_w * shape.in_c)
     }
 }
 
@@ -222,12 +235,8 @@ impl<'a> Selector<'a> {
         let (x, y) = (node.operands[0], node.result);
         let (kernel, weights) = match pixels {
             Some(pixels) => {
-                let filters = Filters::new(&proven.layer.weights, shape.out_c, shape.k_w * shape.in_c);
-                let kernel = match pixels {
-                    Pixels::Pairs => KernelId::Conv2dI8V6mPairs,
-                    Pixels::Singles => KernelId::Conv2dI8V6mSingles,
-                };
-                (kernel, self.filters(&filters, proven, pixels))
+                let filters = pixels.filters(&proven.layer, shape);
+                (Way::Conv(*shape, pixels).id(), self.filters(&filters, proven, pixels))
             }
             None => {
                 let weights = Data::from_i8(&pack::taps_in_threes(&proven.layer.weights, shape.out_c));
@@ -270,28 +279,29 @@ impl<'a> Selector<'a> {
         args.extend(self.filters(&filters, proven, pixels));
         args.push(self.half_requant(proven, false));
         args.extend([y, band]);
-        let kernel = match pixels {
-            Pixels::Pairs => KernelId::DenseI8V6mPairs,
-            Pixels::Singles => KernelId::DenseI8V6mSingles,
-        };
-        self.call(kernel, args);
+        self.call(Way::Dense(pixels).id(), args);
         Ok(())
     }
 
     /// Weights, first values, and taps of a part.
     fn filters(&mut self, filters: &Filters, proven: &Proven, pixels: Pixels) -> Vec<Arg> {
         let (weights, element, firsts) = match pixels {
-            Pixels::Pairs => (filters.pairs(), Element::I8, filters.pair_firsts(&proven.bias)),
-            Pixels::Singles => (filters.singles(), Element::I32, filters.single_firsts(&proven.bias)),
+            Pixels::Pairs | Pixels::Wide => (filters.pairs(), Element::I8, filters.pair_firsts(&proven.bias)),
+            Pixels::Singles => {
+                ((filters.singles(), vec![]), Element::I32, filters.single_firsts(&proven.bias))
+            }
         };
+        let (weights, rests) = weights;
         let weights = self.step_constant("WEIGHTS", Data::new(weights));
+        let mut args = vec![Arg::Constant(weights, element)];
+        if pixels == Pixels::Wide {
+            let rests = self.step_constant("RESTS", Data::new(rests));
+            args.push(Arg::Constant(rests, Element::I8));
+        }
         let firsts = self.step_constant("FIRST", Data::from_i32(&firsts));
-        vec![
-            Arg::Constant(weights, element),
-            Arg::Constant(firsts, Element::I32),
-            // At most 144.
-            Arg::Int(filters.part() as i64),
-        ]
+        // A part has at most 144 taps.
+        args.extend([Arg::Constant(firsts, Element::I32), Arg::Int(filters.part() as i64)]);
+        args
     }
 
     /// The kernels' `HalfRequant`; first values are in it for the depthwise kernel.

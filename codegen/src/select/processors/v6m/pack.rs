@@ -1,6 +1,6 @@
 //! Weights and first values as the kernels of cores without DSP read them.
 //!
-//! Both come in windows of two taps, with weights from 1 to 255: 128 more than they are. A filter's rows are filled up to an even number of taps.
+//! Both come in windows of two taps, or of four, with weights from 0 to 255: 128 more than they are. A filter's rows are filled up to whole windows.
 
 /// Most taps of a part: how many operands the kernels hold.
 pub(super) const MOST_PART: usize = 144;
@@ -11,40 +11,78 @@ pub(super) const PAIR_BLOCK: usize = 33;
 /// Filters whose accumulators the kernel of single pixels keeps at once.
 pub(super) const SINGLE_BLOCK: usize = 64;
 
-/// What a window adds to the lower field, so that it is never negative: 255 · 128.
-const LIFT: i32 = 32_640;
+/// What a window adds to the lower field, so that it is never negative.
+const LIFT: i32 = 128 * MOST_OF_WINDOW;
+
+/// Most that absolute weights of a window add up to, so that its sum fits 16 bits whatever the operands are.
+const MOST_OF_WINDOW: i32 = 255;
 
 /// Filters of equal length.
 pub(super) struct Filters {
-    /// One after the other, each an even number of taps.
+    /// One after the other, each a number of whole windows.
     taps: Vec<i8>,
+    /// What weights are more or less than that, as the taps; empty where windows hold them.
+    rests: Vec<i8>,
     /// Taps of each.
     size: usize,
+    /// Taps of a window.
+    window: usize,
     /// How many.
     count: usize,
 }
 
 impl Filters {
-    /// Filters `[count][rows][row]`.
+    /// Filters `[count][rows][row]`, in windows of two taps.
     pub(super) fn new(weights: &[i8], count: usize, row: usize) -> Filters {
+        Filters::in_windows(weights, count, row, 2)
+    }
+
+    /// The same in windows of four taps, with rests.
+    pub(super) fn wide(weights: &[i8], count: usize, row: usize) -> Filters {
+        let mut filters = Filters::in_windows(weights, count, row, 4);
+        filters.rests = vec![0; filters.taps.len()];
+        for (window, rests) in filters.taps.chunks_mut(4).zip(filters.rests.chunks_mut(4)) {
+            let sum: i32 = window.iter().map(|&w| i32::from(w).abs()).sum();
+            let mut more = (sum - MOST_OF_WINDOW).max(0);
+            // The largest ones give most: few rests.
+            let mut order = [0, 1, 2, 3];
+            order.sort_by_key(|&tap| std::cmp::Reverse(window[tap].unsigned_abs()));
+            for tap in order {
+                let (weight, taken) = (i32::from(window[tap]), more.min(i32::from(window[tap]).abs()));
+                rests[tap] = (weight.signum() * taken) as i8;
+                window[tap] = (weight - weight.signum() * taken) as i8;
+                more -= taken;
+            }
+        }
+        filters
+    }
+
+    fn in_windows(weights: &[i8], count: usize, row: usize, window: usize) -> Filters {
         let rows = weights.len() / (count * row).max(1);
-        let mut taps = Vec::with_capacity(weights.len() + count * rows);
+        let filled = row.next_multiple_of(window);
+        let mut taps = Vec::with_capacity(count * rows * filled);
         for row in weights.chunks(row.max(1)) {
             taps.extend(row);
-            taps.extend((row.len() % 2 == 1).then_some(0));
+            taps.extend(std::iter::repeat_n(0, filled - row.len()));
         }
-        Filters { taps, size: rows * (row + row % 2), count }
+        Filters { taps, rests: Vec::new(), size: rows * filled, window, count }
     }
 
     /// Whether the sums of each window fit 16 bits, whatever the operands are.
     pub(super) fn fit_windows(&self) -> bool {
-        self.taps.chunks(2).all(|window| window.iter().map(|w| w.unsigned_abs() as u32).sum::<u32>() <= 255)
+        let sum = |window: &[i8]| window.iter().map(|&w| i32::from(w).abs()).sum::<i32>();
+        self.taps.chunks(self.window).all(|window| sum(window) <= MOST_OF_WINDOW)
+    }
+
+    /// How many rests there are.
+    pub(super) fn rest_count(&self) -> usize {
+        self.rests.iter().filter(|&&rest| rest != 0).count()
     }
 
     /// Taps of a part: as few parts as possible, of nearly the same size.
     pub(super) fn part(&self) -> usize {
         let parts = self.size.div_ceil(MOST_PART).max(1);
-        self.size.div_ceil(parts).next_multiple_of(2).max(2)
+        self.size.div_ceil(parts).next_multiple_of(self.window).max(self.window)
     }
 
     /// A weight as the kernels read it; 0 for a filter beyond the last.
@@ -59,10 +97,10 @@ impl Filters {
         (0..self.size).step_by(part).map(move |from| from..(from + part).min(self.size))
     }
 
-    /// Weights for tiles of two pixels.
-    pub(super) fn pairs(&self) -> Vec<u8> {
+    /// Weights for tiles of two pixels, and rests: in windows of four taps, the number of rests of each filter is behind the weights of a tile.
+    pub(super) fn pairs(&self) -> (Vec<u8>, Vec<u8>) {
         let staged = self.size > self.part();
-        let mut packed = Vec::with_capacity(self.taps.len());
+        let (mut packed, mut rests) = (Vec::with_capacity(self.taps.len()), Vec::new());
         let mut first = 0;
         while first < self.count {
             let block = match self.count - first {
@@ -76,17 +114,28 @@ impl Filters {
                     for tap in taps.clone() {
                         packed.extend((o..o + filters).map(|o| self.byte(o, tap)));
                     }
+                    for o in (o..o + filters).filter(|_| !self.rests.is_empty()) {
+                        let before = rests.len();
+                        for (at, tap) in taps.clone().enumerate() {
+                            let rest = self.rests[o * self.size + tap];
+                            // The word of the tap: windows have one more than taps. A part has at most 180.
+                            let word = at + at / self.window;
+                            rests.extend([word as u8, rest as u8].into_iter().filter(|_| rest != 0));
+                        }
+                        // At most 144.
+                        packed.push(((rests.len() - before) / 2) as u8);
+                    }
                     o += filters;
                 }
             }
             first += block;
         }
-        packed
+        (packed, rests)
     }
 
     /// First values of the accumulators in tiles of two pixels, for filters with these biases.
     pub(super) fn pair_firsts(&self, bias: &[i32]) -> Vec<i32> {
-        let lift = LIFT.wrapping_mul((self.size / 2) as i32);
+        let lift = LIFT.wrapping_mul((self.size / self.window) as i32);
         let pair = |&b: &i32| [b.wrapping_add(b.wrapping_shl(16)).wrapping_sub(lift), b];
         bias.iter().flat_map(pair).collect()
     }
@@ -109,7 +158,7 @@ impl Filters {
 
     /// First values of the accumulators in tiles of one pixel.
     pub(super) fn single_firsts(&self, bias: &[i32]) -> Vec<i32> {
-        let lift = LIFT.wrapping_mul((self.size / 2) as i32);
+        let lift = LIFT.wrapping_mul((self.size / self.window) as i32);
         let mut firsts = Vec::with_capacity(self.count.next_multiple_of(4));
         for pair in bias.chunks(2) {
             let upper = pair.get(1).copied().unwrap_or(0).wrapping_sub(lift);
@@ -156,7 +205,7 @@ mod tests {
         assert_eq!((filters.size, filters.part()), (8, 8));
         let lanes = |w: &[i32]| w.iter().map(|w| (w + 128) as u8).collect::<Vec<_>>();
         let expected = lanes(&[1, -1, 2, -2, 3, -3, 0, 0, 4, -4, 5, -5, 6, -6, 0, 0]);
-        assert_eq!(filters.pairs(), expected);
+        assert_eq!(filters.pairs(), (expected, vec![]));
         assert_eq!(filters.singles()[..4], lanes(&[1, 0, -1, 0]));
     }
 
@@ -168,6 +217,21 @@ mod tests {
             assert_eq!(sizes.iter().sum::<usize>(), filters.size);
             assert!(sizes.iter().all(|&size| size % 2 == 0 && size <= MOST_PART), "{sizes:?}");
         }
+    }
+
+    #[test]
+    fn wide_windows_fit_and_rests_are_what_is_left() {
+        let weights = [127, -128, 100, 3, -128, -128, -128, -128, 60, 60, 60, 60, 1, 2, 3, -128, 127, 9];
+        let filters = Filters::wide(&weights, 2, 9);
+        assert_eq!((filters.size, filters.part()), (12, 12));
+        assert!(filters.fit_windows());
+        assert_eq!(filters.rest_count(), 3);
+        let whole: Vec<i8> = filters.taps.iter().zip(&filters.rests).map(|(w, rest)| w + rest).collect();
+        assert_eq!(whole[..9], weights[..9]);
+        assert_eq!(whole[12..21], weights[9..]);
+        let (packed, rests) = filters.pairs();
+        assert_eq!(packed[24..], [3, 0]);
+        assert_eq!(rests, [1, -103i8 as u8, 5, -128i8 as u8, 6, -128i8 as u8].map(|byte| byte));
     }
 
     #[test]

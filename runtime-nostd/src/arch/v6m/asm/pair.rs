@@ -1,6 +1,6 @@
 //! Tiles of two pixels and two or three filters in assembly.
 
-use crate::arch::v6m::pair::{First, Part, Work};
+use crate::arch::v6m::pair::{First, Part, Weights, Work};
 use crate::kernels::HalfRequant;
 use core::cell::Cell;
 use core::marker::PhantomData;
@@ -24,14 +24,26 @@ struct Parameters {
     channels: *const i32,
     out: [*mut i8; 2],
     w: *const i8,
+    // Slot 14.
+    rests: *const i8,
 }
 
 impl Parameters {
     /// Of `count` tiles of so many filters.
-    fn new(work: &Work<'_>, filters: usize, count: usize, w: &[i8]) -> Self {
+    fn new<const TAPS: usize>(
+        work: &Work<'_, TAPS>,
+        filters: usize,
+        count: usize,
+        weights: &Weights<'_>,
+    ) -> Self {
         // The loop takes four windows at a time; the first time it begins with the one that leaves a multiple of four.
         let skipped = work.windows.wrapping_neg() % 4;
-        let code = if filters == 3 { 58 } else { 40 };
+        let (code, early) = match (TAPS, filters) {
+            (2, 3) => (58, 6),
+            (2, _) => (40, 4),
+            (_, 3) => (98, 0),
+            _ => (68, 0),
+        };
         let words = work.words.as_ptr().cast::<i32>();
         Parameters {
             tiles: count,
@@ -39,20 +51,21 @@ impl Parameters {
             hi: 0,
             span: 0,
             jump: skipped * code,
-            early: 2 * filters * skipped,
+            early: early * skipped,
             finished: 0,
             words,
-            end: words.wrapping_add(3 * work.windows),
+            end: words.wrapping_add((TAPS + 1) * work.windows),
             sums: null_mut(),
             channels: null(),
             out: [null_mut(); 2],
-            w: w.as_ptr(),
+            w: weights.w.as_ptr(),
+            rests: weights.rests.as_ptr(),
         }
     }
 
     /// The same, whose sums become results.
-    fn finished(work: &Work<'_>, part: &Part<'_>, q: &HalfRequant<'_>) -> Self {
-        let Part { filters, count, w, first, channels } = part;
+    fn finished<const TAPS: usize>(work: &Work<'_, TAPS>, part: &Part<'_>, q: &HalfRequant<'_>) -> Self {
+        let Part { filters, count, weights, first, channels } = part;
         Parameters {
             shift: q.shift,
             hi: q.hi,
@@ -64,42 +77,57 @@ impl Parameters {
                 First::Kept(first) => first.as_ptr().cast_mut().cast(),
             },
             channels: channels.as_ptr(),
-            ..Parameters::new(work, *filters, *count, w)
+            ..Parameters::new(work, *filters, *count, weights)
         }
     }
-}
 
-impl Work<'_> {
-    /// Adds the products of `count` tiles of so many filters to the accumulators of `sums`.
-    #[inline(never)]
-    pub(crate) fn run(&self, filters: usize, count: usize, w: &[i8], sums: &[Cell<i32>]) {
-        let enough = sums.len() >= 2 * filters * count && w.len() == 2 * filters * self.windows * count;
-        if !enough || count == 0 || self.windows == 0 || self.windows > self.words.len() / 3 {
+    /// Runs the tiles, if there are any.
+    ///
+    /// # Safety
+    /// There are words of all windows, and [`NAMED`](crate::arch::v6m::pair) of windows of four taps. `count` tiles have their [`Weights`], and two accumulators for each filter. If their sums become results, there are constants
+    /// of each filter, and a result of each for both pixels.
+    #[inline(always)]
+    unsafe fn run<const TAPS: usize>(&self, filters: usize) {
+        if self.tiles == 0 {
             return;
         }
-        let sums = sums.as_ptr().cast_mut().cast();
-        let parameters = Parameters { sums, ..Parameters::new(self, filters, count, w) };
-        // SAFETY: `count` tiles read the words of `windows` windows and as many weights for each filter, and add to two accumulators of each. All of them are there: they have been compared above, in products
-        // that do not wrap below `MOST_FILTERS`. What is written are cells.
+        // SAFETY: as the caller says. What is written are cells.
         unsafe {
-            if filters == 3 {
-                three(&parameters);
-            } else {
-                two(&parameters);
+            match (TAPS, filters) {
+                (2, 3) => three(self),
+                (2, _) => two(self),
+                (_, 3) => three_wide(self),
+                _ => two_wide(self),
             }
         }
     }
 }
 
+impl<const TAPS: usize> Work<'_, TAPS> {
+    /// Adds the products of `count` tiles of so many filters to the accumulators of `sums`.
+    #[inline(never)]
+    pub(crate) fn run(&self, filters: usize, count: usize, weights: &Weights<'_>, sums: &[Cell<i32>]) {
+        let needed = filters * count;
+        let fits = self.is_there() && sums.len() >= 2 * needed && weights.w.len() >= needed * self.bytes();
+        if !fits {
+            return;
+        }
+        let sums = sums.as_ptr().cast_mut().cast();
+        let parameters = Parameters { sums, ..Parameters::new(self, filters, count, weights) };
+        // SAFETY: windows, accumulators and weights are there (`fits`), in products that do not wrap below `MOST_FILTERS`. Rests have been counted (`Weights::next`).
+        unsafe { parameters.run::<TAPS>(filters) };
+    }
+}
+
 /// Filters whose sums become results.
-pub(crate) struct Blocks<'a> {
+pub(crate) struct Blocks<'a, const TAPS: usize> {
     threes: Parameters,
     twos: Parameters,
     of: PhantomData<&'a [Cell<i32>]>,
 }
 
-impl<'a> Blocks<'a> {
-    pub(crate) fn new(work: Work<'a>, [threes, twos]: [Part<'a>; 2], q: &HalfRequant<'a>) -> Self {
+impl<'a, const TAPS: usize> Blocks<'a, TAPS> {
+    pub(crate) fn new(work: Work<'a, TAPS>, [threes, twos]: [Part<'a>; 2], q: &HalfRequant<'a>) -> Self {
         let parameters = |part: &Part<'_>| Parameters::finished(&work, part, q);
         Blocks { threes: parameters(&threes), twos: parameters(&twos), of: PhantomData }
     }
@@ -114,20 +142,15 @@ impl<'a> Blocks<'a> {
         }
         threes.out = [a, b].map(|out| out.as_ptr().cast_mut().cast());
         twos.out = threes.out.map(|out| out.wrapping_add(behind));
-        // SAFETY: a `Part` has weights for the words of all windows, two first values and constants for each filter of its tiles. There is a result of each for both pixels (compared above). What is written are
-        // cells.
+        // SAFETY: a `Part` has weights for the words of all windows, and two first values and constants for each filter of its tiles. There is a result of each for both pixels (compared above).
         unsafe {
-            if threes.tiles > 0 {
-                three(threes);
-            }
-            if twos.tiles > 0 {
-                two(twos);
-            }
+            threes.run::<TAPS>(3);
+            twos.run::<TAPS>(2);
         }
     }
 }
 
-/// Saves what a block may not change, and moves the parameters to the stack. Then slot `n` is at `sp + 4·n`, slot 13 is free, and r2 points to the
+/// Saves what a block may not change, and moves the parameters to the stack. Then slot `n` is at `sp + 4·n`, slot 13 is free, slot 14 are the rests, and r2 points to the
 /// weights.
 macro_rules! enter {
     () => {
@@ -135,12 +158,14 @@ macro_rules! enter {
         push {{r6, r7}}
         mov r6, r11
         push {{r6}}
-        sub sp, #4
+        sub sp, #8
         ldm r0!, {{r1, r2, r3, r4, r5, r6}}
         push {{r1, r2, r3, r4, r5, r6}}
         ldm r0!, {{r1, r2, r3, r4, r5, r6, r7}}
         push {{r1, r2, r3, r4, r5, r6, r7}}
         ldr r2, [r0]
+        ldr r0, [r0, #4]
+        str r0, [sp, #4*14]
         "
     };
 }
@@ -149,7 +174,7 @@ macro_rules! enter {
 macro_rules! leave {
     () => {
         "
-        add sp, #56
+        add sp, #60
         pop {{r6}}
         mov r11, r6
         pop {{r6, r7}}
@@ -249,11 +274,11 @@ macro_rules! next_tile {
 }
 
 /// Tiles of filters, for each of which a line has: its number; its accumulators `q` and `h`; the registers in which these are loaded; and those in which they are kept.
-/// `$window` adds the products of a window to the accumulators.
+/// `$window` adds the products of a window to the accumulators, `$windows` are four of them, `$rests` adds those of the rests.
 #[rustfmt::skip]
 macro_rules! tiles {
     (
-        $name:ident, $filters:literal, $window:literal, $first:literal, $kept:literal;
+        $name:ident, $filters:literal, $window:literal, $windows:expr, $rests:expr, $first:literal, $kept:literal;
         $($at:literal $q:literal $h:literal $first_q:literal $first_h:literal $kept_q:literal $kept_h:literal)+
     ) => {
         /// Tiles of so many filters.
@@ -283,15 +308,15 @@ macro_rules! tiles {
                     add pc, r0
                     nop
                     2:",
-                    concat!("kiln_window 0*", $filters),
-                    concat!("kiln_window 2*", $filters),
-                    concat!("kiln_window 4*", $filters),
-                    concat!("kiln_window 6*", $filters),
-                    concat!("adds r2, r2, #8*", $filters),
+                    $windows,
                     "
                     ldr r0, [sp, #4*2]
                     cmp r3, r0
-                    bne 2b
+                    beq 3f
+                    b 2b
+                    3:",
+                    $rests,
+                    "
                     ldr r0, [sp, #4*0]
                     cmp r0, #1
                     beq 6f
@@ -328,6 +353,78 @@ macro_rules! tiles {
     };
 }
 
+/// Assembly: four windows of two taps.
+macro_rules! narrow {
+    ($filters:literal) => {
+        concat!(
+            "kiln_window 0*",
+            $filters,
+            "\nkiln_window 2*",
+            $filters,
+            "\nkiln_window 4*",
+            $filters,
+            "\nkiln_window 6*",
+            $filters,
+            "\nadds r2, r2, #8*",
+            $filters,
+            "\n"
+        )
+    };
+}
+
+/// Assembly: four windows of four taps. `kiln_more` adds the products of a tap.
+macro_rules! wide {
+    () => {
+        ".rept 4
+        kiln_window 0
+        .endr
+        .purgem kiln_more
+        "
+    };
+}
+
+/// Assembly: the rests of a tile's filters, for each of which there are its accumulators and its number.
+macro_rules! rests {
+    ($filters:literal, $($q:literal $h:literal $at:literal),+) => {
+        concat!(
+            "
+            ldr r3, [sp, #4*14]
+            ldr r6, [sp, #4*1]
+            movs r5, #128
+            lsls r5, r5, #8
+            ",
+            $(
+                concat!("ldrb r1, [r2, #", $at, "]\n"),
+                "
+                cmp r1, #0
+                beq 4f
+                3:
+                ldrb r0, [r3, #0]
+                lsls r0, r0, #2
+                ldr r0, [r6, r0]
+                ldrb r4, [r3, #1]
+                sxtb r4, r4
+                muls r4, r0, r4
+                ",
+                concat!("add ", $q, ", r4\n"),
+                "
+                adds r4, r4, r5
+                asrs r4, r4, #16
+                ",
+                concat!("add ", $h, ", r4\n"),
+                "
+                adds r3, r3, #2
+                subs r1, r1, #1
+                bne 3b
+                4:
+                ",
+            )+
+            "str r3, [sp, #4*14]\n",
+            "adds r2, r2, #", $filters, "\n",
+        )
+    };
+}
+
 // 29 instructions for 12 products: operands in r0 and r4, sums of the window in r5, r6, r7.
 tiles! {
     three, "3",
@@ -361,6 +458,7 @@ tiles! {
     asrs r1, r7, #16
     add r10, r7
     add lr, r1",
+    narrow!("3"), "",
     "r0, r1, r4, r5, r6, r7", "r1, r3, r4, r5, r6, r7";
     "0" "r8" "r11" "r0" "r1" "r1" "r3"
     "1" "r9" "r12" "r4" "r5" "r4" "r5"
@@ -390,6 +488,104 @@ tiles! {
     asrs r1, r6, #16
     add r9, r6
     add r12, r1",
+    narrow!("2"), "",
+    "r0, r1, r4, r5", "r1, r3, r4, r5";
+    "0" "r8" "r11" "r0" "r1" "r1" "r3"
+    "1" "r9" "r12" "r4" "r5" "r4" "r5"
+}
+
+// 49 instructions for 24 products.
+tiles! {
+    three_wide, "3",
+    "
+    ldm r3!, {{r0, r4}}
+    ldrb r5, [r2, #0]
+    muls r5, r0, r5
+    ldrb r6, [r2, #1]
+    muls r6, r0, r6
+    ldrb r7, [r2, #2]
+    muls r7, r0, r7
+    .set kiln_of, 3
+    kiln_more r4
+    ldm r3!, {{r0, r4}}
+    kiln_more r0
+    kiln_more r4
+    adds r2, r2, #12
+    ldm r3!, {{r4}}
+    adds r5, r5, r4
+    asrs r1, r5, #16
+    add r8, r5
+    add r11, r1
+    adds r6, r6, r4
+    asrs r1, r6, #16
+    add r9, r6
+    add r12, r1
+    adds r7, r7, r4
+    asrs r1, r7, #16
+    add r10, r7
+    add lr, r1",
+    concat!(
+        "
+        .macro kiln_more x
+        ldrb r1, [r2, #kiln_of]
+        muls r1, \\x, r1
+        adds r5, r5, r1
+        ldrb r1, [r2, #kiln_of+1]
+        muls r1, \\x, r1
+        adds r6, r6, r1
+        ldrb r1, [r2, #kiln_of+2]
+        muls r1, \\x, r1
+        adds r7, r7, r1
+        .set kiln_of, kiln_of+3
+        .endm
+        ",
+        wide!(),
+    ),
+    rests!("3", "r8" "r11" "0", "r9" "r12" "1", "r10" "lr" "2"),
+    "r0, r1, r4, r5, r6, r7", "r1, r3, r4, r5, r6, r7";
+    "0" "r8" "r11" "r0" "r1" "r1" "r3"
+    "1" "r9" "r12" "r4" "r5" "r4" "r5"
+    "2" "r10" "lr" "r6" "r7" "r6" "r7"
+}
+
+tiles! {
+    two_wide, "2",
+    "
+    ldm r3!, {{r0, r4}}
+    ldrb r5, [r2, #0]
+    muls r5, r0, r5
+    ldrb r6, [r2, #1]
+    muls r6, r0, r6
+    .set kiln_of, 2
+    kiln_more r4
+    ldm r3!, {{r0, r4}}
+    kiln_more r0
+    kiln_more r4
+    adds r2, r2, #8
+    ldm r3!, {{r4}}
+    adds r5, r5, r4
+    asrs r1, r5, #16
+    add r8, r5
+    add r11, r1
+    adds r6, r6, r4
+    asrs r1, r6, #16
+    add r9, r6
+    add r12, r1",
+    concat!(
+        "
+        .macro kiln_more x
+        ldrb r1, [r2, #kiln_of]
+        muls r1, \\x, r1
+        adds r5, r5, r1
+        ldrb r1, [r2, #kiln_of+1]
+        muls r1, \\x, r1
+        adds r6, r6, r1
+        .set kiln_of, kiln_of+2
+        .endm
+        ",
+        wide!(),
+    ),
+    rests!("2", "r8" "r11" "0", "r9" "r12" "1"),
     "r0, r1, r4, r5", "r1, r3, r4, r5";
     "0" "r8" "r11" "r0" "r1" "r1" "r3"
     "1" "r9" "r12" "r4" "r5" "r4" "r5"

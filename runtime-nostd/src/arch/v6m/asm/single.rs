@@ -1,11 +1,10 @@
 //! Tiles of one pixel and four filters in assembly.
 
-use crate::arch::v6m::operand::Words;
 use core::cell::Cell;
 
 /// The products of `windows` windows, at least one, for so many tiles.
 #[inline(never)]
-pub(crate) fn run(words: &Words, windows: usize, w: &[i32], sums: &[Cell<i32>], tiles: usize) {
+pub(crate) fn run(words: &[Cell<i32>], windows: usize, w: &[i32], sums: &[Cell<i32>], tiles: usize) {
     if tiles == 0 {
         return;
     }

@@ -2,14 +2,20 @@
 
 use core::cell::Cell;
 
-/// The words of windows of two pixels: for each two taps of `a` and `b` two words `a + 2¹⁶·b`, and 128 · (255 − their sum).
-pub(crate) fn interleave(a: &[Cell<i8>], b: &[Cell<i8>], words: &[Cell<i32>]) {
+/// The words of windows of two pixels: for each two or four taps (`TAPS`) of `a` and `b` as many words `a + 2¹⁶·b`, and 128 · (255 − their sum). Nothing is written if there are too few words, or too few elements of `b`.
+pub(crate) fn interleave<const TAPS: usize>(a: &[Cell<i8>], b: &[Cell<i8>], words: &[Cell<i32>]) {
+    let windows = a.len() / TAPS.max(1);
+    if b.len() / TAPS.max(1) < windows || words.len() < (TAPS + 1).wrapping_mul(windows) {
+        return;
+    }
     let both = |a: &Cell<i8>, b: &Cell<i8>| i32::from(a.get()).wrapping_add(i32::from(b.get()) << 16);
-    for ((a, b), words) in a.chunks_exact(2).zip(b.chunks_exact(2)).zip(words.chunks_exact(3)) {
-        let ([a0, a1], [b0, b1], [first, second, correction]) = (a, b, words) else { return };
-        let (x0, x1) = (both(a0, b0), both(a1, b1));
-        first.set(x0);
-        second.set(x1);
-        correction.set(255i32.wrapping_sub(x0.wrapping_add(x1)).wrapping_shl(7));
+    for ((a, b), words) in a.chunks_exact(TAPS).zip(b.chunks_exact(TAPS)).zip(words.chunks_exact(TAPS + 1)) {
+        let Some((correction, words)) = words.split_last() else { return };
+        let mut sum = 0i32;
+        for ((a, b), word) in a.iter().zip(b).zip(words) {
+            word.set(both(a, b));
+            sum = sum.wrapping_add(both(a, b));
+        }
+        correction.set(255i32.wrapping_sub(sum).wrapping_shl(7));
     }
 }

@@ -1,10 +1,9 @@
 //! Tiles of one pixel and four filters in plain Rust.
 
-use crate::arch::v6m::operand::Words;
 use core::cell::Cell;
 
 /// The products of `windows` windows, at least one, for so many tiles.
-pub(crate) fn run(words: &Words, windows: usize, w: &[i32], sums: &[Cell<i32>], tiles: usize) {
+pub(crate) fn run(words: &[Cell<i32>], windows: usize, w: &[i32], sums: &[Cell<i32>], tiles: usize) {
     for (w, sums) in w.chunks_exact(2 * windows).zip(sums.chunks_exact(4)).take(tiles) {
         for (words, w) in words.chunks_exact(3).zip(w.chunks_exact(2)) {
             let ([x0, x1, correction], [w0, w1], [q0, h0, q1, h1]) = (words, w, sums) else { return };
