@@ -258,18 +258,18 @@ macro_rules! kernel_table {
             Conv2dI8V6mPairs = conv2d_i8_v6m_pairs(I8, I8) -> I8 {
                 arithmetic: Halves, on_crew: Conv2dI8V6mPairsCrew,
                 cycles: &[
-                    (M0, cycles(3264, 30561, 1763).each(&[(Tile, 559909), (Left, 24792), (LeftProduct, 3283), (Window, 126809), (Piece, 216503), (Run, 576891), (Word, 6516), (Padding, 24250), (Corrected, 7047), (Moved, 16023), (Far, 130000)])),
+                    (M0, cycles(3282, 29892, 2502).each(&[(Left, 40278), (LeftProduct, 3695), (Window, 484680), (Piece, 109316), (Run, 317861), (Word, 6570), (Other, 6085), (Corrected, 8222), (Moved, 18309), (Far, 130000)])),
                     (M4, cycles(3780, 77700, 2500).each(&[(LeftProduct, 3780), (Left, 77700)])),
                 ],
                 small: &[
-                    (M0, cycles(3271, 30197, 1827).each(&[(Tile, 571688), (Left, 29579), (LeftProduct, 3272), (Window, 429477), (Piece, 285341), (Run, 421415), (Word, 6977), (Other, 344), (Padding, 30568), (Corrected, 7617), (Moved, 14790), (Far, 130000)])),
+                    (M0, cycles(3286, 29660, 3310).each(&[(Tile, 19120), (Left, 37507), (LeftProduct, 3712), (Window, 538319), (Piece, 175606), (Run, 336194), (Word, 6373), (Other, 6682), (Corrected, 8011), (Moved, 21741), (Far, 130000)])),
                 ]
             };
             Conv2dI8V6mPairsCrew = conv2d_i8_v6m_pairs_crew(I8, I8) -> I8 { arithmetic: Halves };
             Conv2dI8V6mPairsWide = conv2d_i8_v6m_pairs_wide(I8, I8) -> I8 {
                 arithmetic: Halves, on_crew: Conv2dI8V6mPairsWideCrew,
                 cycles: &[
-                    (M0, cycles(2800, 30561, 1763).each(&[(Tile, 559909), (Left, 24792), (LeftProduct, 2800), (Rest, 18000), (Window, 126809), (Piece, 216503), (Run, 576891), (Word, 6516), (Padding, 24250), (Corrected, 7047), (Moved, 16023), (Far, 130000)])),
+                    (M0, cycles(2774, 33202, 2952).each(&[(Tile, 16848), (Left, 45298), (LeftProduct, 2984), (Rest, 18462), (Window, 487770), (Piece, 85558), (Run, 333993), (Word, 6948), (Other, 6175), (Corrected, 7986), (Moved, 29493), (Far, 130000)])),
                     (M4, cycles(3300, 77700, 2500).each(&[(LeftProduct, 3300), (Left, 77700), (Rest, 18000)])),
                 ]
             };
@@ -630,6 +630,13 @@ macro_rules! kernel_table {
             DenseI8xi16Once = dense_i8xi16_once(I8, I16) -> I8 { arithmetic: Once };
         }
         V6m {
+            DenseI8V6mWide = dense_i8_v6m_wide(I8, I8) -> I8 {
+                arithmetic: Halves,
+                cycles: &[
+                    (M0, cycles(2950, 45000, 803).each(&[(Tile, 448222), (Word, 8317), (Rest, 18000)])),
+                    (M4, cycles(3200, 100000, 7000).each(&[(Rest, 18000)])),
+                ]
+            };
             DenseI8V6mPairs = dense_i8_v6m_pairs(I8, I8) -> I8 {
                 arithmetic: Halves,
                 cycles: &[

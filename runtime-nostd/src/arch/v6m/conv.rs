@@ -1,5 +1,6 @@
 //! Convolution with packed windows.
 
+use super::blocks::single::finish;
 use super::operand::{Gathered, Operand, Tap, PART, WORDS};
 use super::pair::{Filters, First, Tiles, Weights, Work, MOST_FILTERS, NAMED};
 use super::single;
@@ -12,6 +13,9 @@ use core::cell::Cell;
 
 /// Filters whose accumulators are kept at once, where they have to be: two words each.
 const BLOCK: usize = 33;
+
+/// The same of one pixel.
+pub(super) const KEPT: usize = 64;
 
 /// Convolution of an `i8` image without groups, for at least two filters.
 ///
@@ -187,7 +191,6 @@ pub fn conv2d_i8_v6m_singles(
     y: Rows<'_, i8>,
     band: Band,
 ) {
-    const KEPT: usize = 64;
     let gathered = Gathered::default();
     let operand = Operand::<2> { p, x, pad, gathered: &gathered };
     let size = p.k_h.wrapping_mul(operand.row());
@@ -214,11 +217,8 @@ pub fn conv2d_i8_v6m_singles(
                     w = behind;
                     done += taps.max(1);
                 }
-                let fields = sums.chunks_exact(2).flat_map(|pair| match pair {
-                    [q, h] => [q.get().wrapping_sub(h.get() << 16), h.get()],
-                    _ => [0; 2],
-                });
-                q.finish(block * KEPT, fields, out);
+                let channels = q.channels.get(product(q.words, block * KEPT)..).unwrap_or(&[]);
+                finish(q, channels, sums, out);
             }
         }
     }

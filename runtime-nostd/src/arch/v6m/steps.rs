@@ -1,7 +1,5 @@
 //! Requantisation with two multiplications of 16 bits.
 
-use core::cell::Cell;
-
 /// Requantisation of a layer, proven equal to the reference by the compiler for every accumulator that can occur.
 ///
 /// With an accumulator `v` whose first value puts the lowest step at about 0, the result of a channel is
@@ -54,14 +52,6 @@ impl HalfRequant<'_> {
             }
             [limit, constant, multiplier, ..] => self.apply(v, limit, constant, multiplier),
             _ => 0,
-        }
-    }
-
-    /// Results of the channels from `o` on.
-    pub(super) fn finish(&self, o: usize, v: impl Iterator<Item = i32>, out: &[Cell<i8>]) {
-        let channels = self.channels.get(o.wrapping_mul(self.words)..).unwrap_or(&[]);
-        for ((v, out), channel) in v.zip(out).zip(channels.chunks_exact(self.words.max(1))) {
-            out.set(self.result(v, channel));
         }
     }
 }

@@ -1,6 +1,6 @@
 //! What the kernels do for a layer, counted.
 
-use super::pack::{MOST_PART, PAIR_BLOCK, SINGLE_BLOCK};
+use super::pack::{MOST_PART, PAIR_BLOCK, SINGLE_BLOCK, WIDE};
 use super::{Pixels, Way, TILES};
 use crate::select::counted::{calls, rows_inside};
 use crate::select::kernel::{self, Asked};
@@ -20,8 +20,11 @@ impl Way {
             Way::Conv(shape, pixels) => {
                 let work = match pixels {
                     Pixels::Pairs => in_pairs(&shape, 2, asked.whole),
-                    Pixels::Wide => in_wide_pairs(asked, &shape),
-                    Pixels::Singles => alone(&shape),
+                    Pixels::Wide => {
+                        let rests = pixels_in_pairs(&shape, asked.whole) / 2 * self.rests(asked, &shape);
+                        in_pairs(&shape, 4, asked.whole).with(Count::Rest, rests)
+                    }
+                    Pixels::Singles | Pixels::WideSingles => alone(&shape, 2),
                 };
                 calls(work, &shape, asked.whole)
             }
@@ -29,13 +32,23 @@ impl Way {
                 let Some(shape) = Shape::of_dense(graph, node) else { return kernel::work(graph, node, 0) };
                 let work = match pixels {
                     Pixels::Pairs | Pixels::Wide => in_pairs(&shape, 2, asked.whole),
-                    Pixels::Singles => alone(&shape),
+                    Pixels::Singles => alone(&shape, 2),
+                    Pixels::WideSingles => {
+                        let rests = self.rests(asked, &shape);
+                        alone(&shape, WIDE).with(Count::Rest, shape.out_h * shape.out_w * rests)
+                    }
                 };
                 work.with(Count::Call, 1)
             }
             Way::Winograd(shape) => winograd::work(&shape, TILES),
             Way::Depthwise(shape) => calls(depthwise(&shape), &shape, asked.whole),
         }
+    }
+
+    /// Rests of all filters, whose windows are wide.
+    fn rests(self, asked: &Asked<'_>, shape: &Shape) -> usize {
+        let (Way::Conv(_, pixels) | Way::Dense(pixels)) = self else { return 0 };
+        asked.layer().map_or(0, |layer| pixels.filters(&layer, shape.k_w * shape.in_c).rest_count())
     }
 
     /// How many times it finds a row by a division. It asks for the lap of each pixel's first row, then for each row of the window, which is on the same lap or the next one, and for the
@@ -47,7 +60,7 @@ impl Way {
                 let blocks = if parts > 1 { shape.out_c.div_ceil(PAIR_BLOCK) } else { 1 };
                 (shape, [1, blocks], shape.out_w)
             }
-            Way::Conv(shape, Pixels::Singles) => {
+            Way::Conv(shape, Pixels::Singles | Pixels::WideSingles) => {
                 let [_, parts] = taps(&shape, 2);
                 let blocks = if parts > 1 { shape.out_c.div_ceil(SINGLE_BLOCK) } else { 1 };
                 (shape, [1, blocks], 1)
@@ -79,13 +92,6 @@ fn pixels_in_pairs(shape: &Shape, whole: bool) -> usize {
     }
 }
 
-/// As [`in_pairs`] with windows of four taps, and rests.
-fn in_wide_pairs(asked: &Asked<'_>, shape: &Shape) -> Work {
-    let work = in_pairs(shape, 4, asked.whole);
-    let rests = asked.layer().map_or(0, |layer| Pixels::Wide.filters(&layer, shape).rest_count());
-    work.with(Count::Rest, pixels_in_pairs(shape, asked.whole) / 2 * rests)
-}
-
 /// Two pixels at a time, and three filters, or two where a single one would be left.
 fn in_pairs(shape: &Shape, window: usize, whole: bool) -> Work {
     let [size, parts] = taps(shape, window);
@@ -97,7 +103,7 @@ fn in_pairs(shape: &Shape, window: usize, whole: bool) -> Work {
         _ => 1,
     };
     let (left, threes) = (2 * twos.min(shape.out_c / 2), shape.out_c - 2 * twos.min(shape.out_c / 2));
-    gathered(shape, window, pixels, blocks)
+    gathered_in_pairs(shape, window, whole, blocks, parts > 1)
         .with(Count::Product, pixels * threes * size)
         .with(Count::LeftProduct, pixels * left * size)
         .with(Count::Result, pixels * threes)
@@ -107,26 +113,56 @@ fn in_pairs(shape: &Shape, window: usize, whole: bool) -> Work {
         .with(Count::Tile, pixels / 2 * parts * blocks * (usize::from(threes > 0) + usize::from(left > 0)))
 }
 
-/// One pixel at a time, and four filters.
-fn alone(shape: &Shape) -> Work {
-    let [size, parts] = taps(shape, 2);
+/// One pixel at a time, and four filters, in windows of so many taps.
+fn alone(shape: &Shape, window: usize) -> Work {
+    let [size, parts] = taps(shape, window);
     let (pixels, filters) = (shape.out_h * shape.out_w, shape.out_c.next_multiple_of(4));
     let blocks = shape.out_c.div_ceil(SINGLE_BLOCK);
-    gathered(shape, 2, pixels, if parts > 1 { blocks } else { 1 })
+    gathered(shape, window, pixels, if parts > 1 { blocks } else { 1 })
         .with(Count::Product, pixels * filters * size)
         .with(Count::Result, pixels * shape.out_c)
         .with(Count::Moved, pixels * filters * parts)
         .with(Count::Tile, pixels * parts * blocks)
 }
 
+/// Whether the taps of a pixel in this column lie side by side in the operand.
+fn is_inside(shape: &Shape, column: usize) -> bool {
+    let left = (column * shape.stride_w).checked_sub(shape.pad_left);
+    shape.dilation_w == 1 && left.is_some_and(|left| left + shape.k_w <= shape.in_w)
+}
+
+/// The operands of pixels in pairs, read so many times. Taps of both are gathered at once where they lie side by side, if the layer is computed in one part.
+fn gathered_in_pairs(shape: &Shape, window: usize, whole: bool, times: usize, in_parts: bool) -> Work {
+    let row = (shape.k_w * shape.in_c).next_multiple_of(window);
+    let (pixels, width) = (pixels_in_pairs(shape, whole), shape.out_w.max(1));
+    // A row that is computed alone ends with two that are the same.
+    let row_pixels = if whole { width } else { width.next_multiple_of(2) };
+    let (mut at_once, mut alone, mut padded) = (0, 0, 0);
+    for first in (0..pixels).step_by(2) {
+        let both = [first, first + 1].map(|pixel| [pixel / row_pixels, (pixel % row_pixels).min(width - 1)]);
+        let [a, b] = both;
+        if !in_parts && a[0] == b[0] && a[1] + 1 == b[1] && both.iter().all(|at| is_inside(shape, at[1])) {
+            at_once += shape.k_h;
+            continue;
+        }
+        for [line, column] in both {
+            alone += shape.k_h * times;
+            let outside = shape.k_h - rows_inside(shape, line.min(shape.out_h - 1), 0);
+            padded += times * if is_inside(shape, column) { outside } else { shape.k_h };
+        }
+    }
+    Work::default()
+        .with(Count::Pixel, pixels)
+        .with(Count::Piece, at_once)
+        .with(Count::Run, alone)
+        .with(Count::Word, pixels * shape.k_h * row * times)
+        .with(Count::Other, padded * row)
+}
+
 /// The operands of so many pixels, some of which may be the same, read so many times.
 fn gathered(shape: &Shape, window: usize, pixels: usize, times: usize) -> Work {
     let row = (shape.k_w * shape.in_c).next_multiple_of(window);
-    let inside = |column: usize| {
-        let left = (column * shape.stride_w).checked_sub(shape.pad_left);
-        shape.dilation_w == 1 && left.is_some_and(|left| left + shape.k_w <= shape.in_w)
-    };
-    let outside = (0..shape.out_w).filter(|&column| !inside(column)).count() * shape.out_h;
+    let outside = (0..shape.out_w).filter(|&column| !is_inside(shape, column)).count() * shape.out_h;
     // Rows above and below the image are all padding, which is gathered, too.
     let rows_outside = (0..shape.out_h).map(|row| shape.k_h - rows_inside(shape, row, 0)).sum::<usize>();
     let padded = (outside * shape.k_h + rows_outside * (shape.out_w - outside / shape.out_h.max(1))) * times;

@@ -50,10 +50,12 @@ pub(super) enum Way {
 pub(super) enum Pixels {
     /// Two at a time, each weight a factor of both.
     Pairs,
-    /// The same, in windows of four taps.
+    /// The same, in windows of four taps, with rests.
     Wide,
     /// One at a time, as a factor of two weights.
     Singles,
+    /// The same, in windows of eight taps, with rests: only of matrix products.
+    WideSingles,
 }
 
 /// A layer whose requantisation has a cheap exact form.
@@ -118,15 +120,19 @@ fn ways(asked: &Asked<'_>) -> Vec<Way> {
     let Some(layer) = asked.layer().filter(|_| asked.packing.is_none()) else { return Vec::new() };
     let out_c = layer.bias.len();
     let in_windows = |row: usize| Filters::new(&layer.weights, out_c, row).fit_windows();
+    // More code, where there is another kernel for narrow windows.
+    let may_be_wide = asked.options.optimize != Optimize::Size;
     let pixels = [Pixels::Singles, Pixels::Pairs]
         .into_iter()
         .filter(|&pixels| pixels == Pixels::Singles || out_c >= 2);
     match (&node.op, Shape::of(asked.graph, node)) {
-        (Op::Dense { .. }, _) if in_windows(asked.graph.ty(node.operands[0]).shape.last()) => {
-            pixels.map(Way::Dense).collect()
+        (Op::Dense { .. }, _) => {
+            let pixels = pixels.filter(|_| in_windows(asked.graph.ty(node.operands[0]).shape.last()));
+            let wide = may_be_wide.then_some(Pixels::WideSingles);
+            pixels.chain(wide).map(Way::Dense).collect()
         }
         (Op::Conv2d { groups: 1, .. }, Some(shape)) => {
-            let wide = (out_c >= 2 && asked.options.optimize != Optimize::Size).then_some(Pixels::Wide);
+            let wide = (out_c >= 2 && may_be_wide).then_some(Pixels::Wide);
             let pixels = pixels.filter(|_| in_windows(shape.k_w * shape.in_c)).chain(wide);
             let winograd = asked.winograd.then_some(Way::Winograd(shape));
             pixels.map(|pixels| Way::Conv(shape, pixels)).chain(winograd).collect()
@@ -161,9 +167,10 @@ impl Way {
         match self {
             Way::Conv(_, Pixels::Pairs) => KernelId::Conv2dI8V6mPairs,
             Way::Conv(_, Pixels::Wide) => KernelId::Conv2dI8V6mPairsWide,
-            Way::Conv(_, Pixels::Singles) => KernelId::Conv2dI8V6mSingles,
+            Way::Conv(_, Pixels::Singles | Pixels::WideSingles) => KernelId::Conv2dI8V6mSingles,
             Way::Dense(Pixels::Pairs | Pixels::Wide) => KernelId::DenseI8V6mPairs,
             Way::Dense(Pixels::Singles) => KernelId::DenseI8V6mSingles,
+            Way::Dense(Pixels::WideSingles) => KernelId::DenseI8V6mWide,
             Way::Winograd(_) => KernelId::Conv2dI8V6mWinograd,
             Way::Depthwise(_) => KernelId::Depthwise2dI8V6m,
         }
@@ -171,10 +178,14 @@ impl Way {
 }
 
 impl Pixels {
-    /// The filters of a convolution as its kernel reads them.
-    fn filters(self, layer: &Layer, shape: &Shape) -> Filters {
-        let make = if self == Pixels::Wide { Filters::wide } else { Filters::new };
-        make(&layer.weights, shape.out_c, shape.k_w * shape.in_c)
+    /// Filters with rows of so many taps, as the kernel reads them.
+    fn filters(self, layer: &Layer, row: usize) -> Filters {
+        let (weights, count) = (&layer.weights, layer.bias.len());
+        match self {
+            Pixels::Pairs | Pixels::Singles => Filters::new(weights, count, row),
+            Pixels::Wide => Filters::wide(weights, count, row, 4),
+            Pixels::WideSingles => Filters::wide(weights, count, row, pack::WIDE),
+        }
     }
 }
 
@@ -235,7 +246,7 @@ impl<'a> Selector<'a> {
         let (x, y) = (node.operands[0], node.result);
         let (kernel, weights) = match pixels {
             Some(pixels) => {
-                let filters = pixels.filters(&proven.layer, shape);
+                let filters = pixels.filters(&proven.layer, shape.k_w * shape.in_c);
                 (Way::Conv(*shape, pixels).id(), self.filters(&filters, proven, pixels))
             }
             None => {
@@ -272,8 +283,7 @@ impl<'a> Selector<'a> {
     }
 
     fn dense_windowed(&mut self, node: &'a Node, pixels: Pixels, proven: &Proven) -> Selected {
-        let (k, n) = (self.ty(node.operands[0]).shape.last(), self.ty(node.result).shape.last());
-        let filters = Filters::new(&proven.layer.weights, n, k);
+        let filters = pixels.filters(&proven.layer, self.ty(node.operands[0]).shape.last());
         let [x, y, band] = self.matrix_rows(node)?;
         let mut args = vec![x];
         args.extend(self.filters(&filters, proven, pixels));
@@ -285,22 +295,24 @@ impl<'a> Selector<'a> {
 
     /// Weights, first values, and taps of a part.
     fn filters(&mut self, filters: &Filters, proven: &Proven, pixels: Pixels) -> Vec<Arg> {
-        let (weights, element, firsts) = match pixels {
+        let ((weights, rests), element, firsts) = match pixels {
             Pixels::Pairs | Pixels::Wide => (filters.pairs(), Element::I8, filters.pair_firsts(&proven.bias)),
-            Pixels::Singles => {
-                ((filters.singles(), vec![]), Element::I32, filters.single_firsts(&proven.bias))
+            Pixels::Singles | Pixels::WideSingles => {
+                (filters.singles(), Element::I32, filters.single_firsts(&proven.bias))
             }
         };
-        let (weights, rests) = weights;
         let weights = self.step_constant("WEIGHTS", Data::new(weights));
         let mut args = vec![Arg::Constant(weights, element)];
-        if pixels == Pixels::Wide {
+        if matches!(pixels, Pixels::Wide | Pixels::WideSingles) {
             let rests = self.step_constant("RESTS", Data::new(rests));
             args.push(Arg::Constant(rests, Element::I8));
         }
         let firsts = self.step_constant("FIRST", Data::from_i32(&firsts));
-        // A part has at most 144 taps.
-        args.extend([Arg::Constant(firsts, Element::I32), Arg::Int(filters.part() as i64)]);
+        args.push(Arg::Constant(firsts, Element::I32));
+        if pixels != Pixels::WideSingles {
+            // At most 144.
+            args.push(Arg::Int(filters.part() as i64));
+        }
         args
     }
 

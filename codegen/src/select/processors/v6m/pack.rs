@@ -1,6 +1,6 @@
 //! Weights and first values as the kernels of cores without DSP read them.
 //!
-//! Both come in windows of two taps, or of four, with weights from 0 to 255: 128 more than they are. A filter's rows are filled up to whole windows.
+//! Both come in windows of two taps, of four or of eight, with weights from 0 to 255: 128 more than they are. A filter's rows are filled up to whole windows.
 
 /// Most taps of a part: how many operands the kernels hold.
 pub(super) const MOST_PART: usize = 144;
@@ -10,6 +10,9 @@ pub(super) const PAIR_BLOCK: usize = 33;
 
 /// Filters whose accumulators the kernel of single pixels keeps at once.
 pub(super) const SINGLE_BLOCK: usize = 64;
+
+/// Taps of the windows of single rows that are wide.
+pub(super) const WIDE: usize = 8;
 
 /// What a window adds to the lower field, so that it is never negative.
 const LIFT: i32 = 128 * MOST_OF_WINDOW;
@@ -37,15 +40,15 @@ impl Filters {
         Filters::in_windows(weights, count, row, 2)
     }
 
-    /// The same in windows of four taps, with rests.
-    pub(super) fn wide(weights: &[i8], count: usize, row: usize) -> Filters {
-        let mut filters = Filters::in_windows(weights, count, row, 4);
+    /// The same in windows of so many taps, with rests.
+    pub(super) fn wide(weights: &[i8], count: usize, row: usize, window: usize) -> Filters {
+        let mut filters = Filters::in_windows(weights, count, row, window);
         filters.rests = vec![0; filters.taps.len()];
-        for (window, rests) in filters.taps.chunks_mut(4).zip(filters.rests.chunks_mut(4)) {
+        for (window, rests) in filters.taps.chunks_mut(window).zip(filters.rests.chunks_mut(window)) {
             let sum: i32 = window.iter().map(|&w| i32::from(w).abs()).sum();
             let mut more = (sum - MOST_OF_WINDOW).max(0);
             // The largest ones give most: few rests.
-            let mut order = [0, 1, 2, 3];
+            let mut order: Vec<usize> = (0..window.len()).collect();
             order.sort_by_key(|&tap| std::cmp::Reverse(window[tap].unsigned_abs()));
             for tap in order {
                 let (weight, taken) = (i32::from(window[tap]), more.min(i32::from(window[tap]).abs()));
@@ -79,8 +82,11 @@ impl Filters {
         self.rests.iter().filter(|&&rest| rest != 0).count()
     }
 
-    /// Taps of a part: as few parts as possible, of nearly the same size.
+    /// Taps of a part: as few parts as possible, of nearly the same size. Parts of windows of eight are as large as they can be.
     pub(super) fn part(&self) -> usize {
+        if self.window == WIDE {
+            return MOST_PART;
+        }
         let parts = self.size.div_ceil(MOST_PART).max(1);
         self.size.div_ceil(parts).next_multiple_of(self.window).max(self.window)
     }
@@ -115,15 +121,7 @@ impl Filters {
                         packed.extend((o..o + filters).map(|o| self.byte(o, tap)));
                     }
                     for o in (o..o + filters).filter(|_| !self.rests.is_empty()) {
-                        let before = rests.len();
-                        for (at, tap) in taps.clone().enumerate() {
-                            let rest = self.rests[o * self.size + tap];
-                            // The word of the tap: windows have one more than taps. A part has at most 180.
-                            let word = at + at / self.window;
-                            rests.extend([word as u8, rest as u8].into_iter().filter(|_| rest != 0));
-                        }
-                        // At most 144.
-                        packed.push(((rests.len() - before) / 2) as u8);
+                        packed.push(self.add_rests(o, taps.clone(), &mut rests));
                     }
                     o += filters;
                 }
@@ -133,6 +131,20 @@ impl Filters {
         (packed, rests)
     }
 
+    /// Adds the rests of a filter in a part, and returns how many there are.
+    fn add_rests(&self, o: usize, taps: std::ops::Range<usize>, rests: &mut Vec<u8>) -> u8 {
+        let before = rests.len();
+        for (at, tap) in taps.enumerate() {
+            let rest = if o < self.count { self.rests[o * self.size + tap] } else { 0 };
+            if rest != 0 {
+                // The word of the tap: windows have one more than taps. A part has at most 180.
+                rests.extend([(at + at / self.window) as u8, rest as u8]);
+            }
+        }
+        // At most 144.
+        ((rests.len() - before) / 2) as u8
+    }
+
     /// First values of the accumulators in tiles of two pixels, for filters with these biases.
     pub(super) fn pair_firsts(&self, bias: &[i32]) -> Vec<i32> {
         let lift = LIFT.wrapping_mul((self.size / self.window) as i32);
@@ -140,9 +152,9 @@ impl Filters {
         bias.iter().flat_map(pair).collect()
     }
 
-    /// Weights for tiles of one pixel: words of four filters.
-    pub(super) fn singles(&self) -> Vec<u8> {
-        let mut packed = Vec::with_capacity(self.taps.len());
+    /// Weights for tiles of one pixel, and rests: words of four filters. In wide windows, the numbers of rests of its filters are behind the weights of a tile.
+    pub(super) fn singles(&self) -> (Vec<u8>, Vec<u8>) {
+        let (mut packed, mut rests) = (Vec::with_capacity(self.taps.len()), Vec::new());
         for block in (0..self.count).step_by(SINGLE_BLOCK) {
             let filters = (self.count - block).min(SINGLE_BLOCK);
             for taps in self.parts() {
@@ -150,10 +162,13 @@ impl Filters {
                     for tap in taps.clone() {
                         packed.extend([0, 2, 1, 3].map(|lane| self.byte(o + lane, tap)));
                     }
+                    for o in (o..o + 4).filter(|_| !self.rests.is_empty()) {
+                        packed.push(self.add_rests(o, taps.clone(), &mut rests));
+                    }
                 }
             }
         }
-        packed
+        (packed, rests)
     }
 
     /// First values of the accumulators in tiles of one pixel.
@@ -206,7 +221,7 @@ mod tests {
         let lanes = |w: &[i32]| w.iter().map(|w| (w + 128) as u8).collect::<Vec<_>>();
         let expected = lanes(&[1, -1, 2, -2, 3, -3, 0, 0, 4, -4, 5, -5, 6, -6, 0, 0]);
         assert_eq!(filters.pairs(), (expected, vec![]));
-        assert_eq!(filters.singles()[..4], lanes(&[1, 0, -1, 0]));
+        assert_eq!(filters.singles().0[..4], lanes(&[1, 0, -1, 0]));
     }
 
     #[test]
@@ -222,7 +237,7 @@ mod tests {
     #[test]
     fn wide_windows_fit_and_rests_are_what_is_left() {
         let weights = [127, -128, 100, 3, -128, -128, -128, -128, 60, 60, 60, 60, 1, 2, 3, -128, 127, 9];
-        let filters = Filters::wide(&weights, 2, 9);
+        let filters = Filters::wide(&weights, 2, 9, 4);
         assert_eq!((filters.size, filters.part()), (12, 12));
         assert!(filters.fit_windows());
         assert_eq!(filters.rest_count(), 3);
