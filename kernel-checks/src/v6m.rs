@@ -6,8 +6,8 @@ use crate::{cells, Case, Check, Mismatch, Rng, Scratch, CREW};
 use core::cell::Cell;
 use kiln::kernels::{
     add_i8_mve, add_i8_v6m, conv2d_i8_v6m_pairs, conv2d_i8_v6m_pairs_crew, conv2d_i8_v6m_pairs_wide,
-    conv2d_i8_v6m_pairs_wide_crew, conv2d_i8_v6m_singles, depthwise2d_i8_v6m, AddLinear, Conv, HalfRequant,
-    Rows,
+    conv2d_i8_v6m_pairs_wide_crew, conv2d_i8_v6m_singles, dense_i8_v6m_wide, depthwise2d_i8_v6m, AddLinear,
+    Band, Conv, HalfRequant, Rows,
 };
 
 pub(crate) const CHECKS: &[Check] = &[
@@ -23,6 +23,7 @@ pub(crate) const CHECKS: &[Check] = &[
         name: "conv2d_i8_v6m_singles, by definition",
         run: |rng, scratch| convolution(rng, scratch, Pixels::Singles),
     },
+    Check { name: "dense_i8_v6m_wide, by definition", run: dense },
     Check { name: "depthwise2d_i8_v6m, by definition", run: depthwise },
     Check {
         name: "add_i8_v6m, by definition",
@@ -116,10 +117,7 @@ fn convolution(rng: &mut Rng, mut scratch: Scratch<'_>, pixels: Pixels) -> Resul
     }
     let len = packer.len;
     let (bytes, rests) = (&packer.packed[..len], &packer.rests[..packer.rests_len]);
-    let w = scratch.words.take(len / 4);
-    for (word, bytes) in w.iter_mut().zip(bytes.chunks_exact(4)) {
-        *word = bytes.iter().rev().fold(0, |word, &byte| word << 8 | i32::from(byte as u8));
-    }
+    let w = words_of(bytes, scratch.words.take(len / 4));
     let on_crew = rng.one_in(3);
     let run = |x: Rows<'_, i8>, y: Rows<'_, i8>, band| match (pixels, on_crew) {
         (Pixels::Pairs, false) => conv2d_i8_v6m_pairs(&p, x, bytes, first, part, pad, &q, y, band),
@@ -138,6 +136,61 @@ fn convolution(rng: &mut Rng, mut scratch: Scratch<'_>, pixels: Pixels) -> Resul
     let case = describe(&p).with("offset", offset).with("part", part).with("words", words);
     let case = case.with("overlaid", i32::from(overlaid));
     y.compare(case.with("split", split).with("dilation_h", p.dilation_h).with("dilation_w", p.dilation_w))
+}
+
+fn dense(rng: &mut Rng, mut scratch: Scratch<'_>) -> Result<(), Mismatch> {
+    let (rows, k, n) = match rng.one_in(4) {
+        true => (1, rng.size(140, 320), rng.size(1, 10)),
+        false => (rng.size(1, 3), rng.size(1, 40), rng.size(1, 70)),
+    };
+    let x = scratch.bytes.take_at(rows * k, rng.size(0, 3));
+    rng.fill_i8(x);
+    let x = cells(x);
+    let size = k.next_multiple_of(8);
+    let filters = scratch.bytes.take(n * size);
+    // Most windows have no rest, or few.
+    let most = rng.int(20, 127) as i8;
+    rng.fill_i8_in(filters, -most - 1, most);
+    filters.chunks_mut(size).for_each(|filter| filter[k..].fill(0));
+    let first = scratch.words.take(n.next_multiple_of(4));
+    first.fill(0);
+    let bias = scratch.words.take(n);
+    rng.fill_i32(bias, -20_000, 20_000);
+    let lift = 32_640 * (size / 8) as i32;
+    for (first, bias) in first.chunks_mut(2).zip(bias.chunks(2)) {
+        let upper = bias.get(1).unwrap_or(&0) - lift;
+        first.copy_from_slice(&[(bias[0] - lift).wrapping_add(upper << 16), upper]);
+    }
+    let words = if rng.one_in(2) { 3 } else { 5 };
+    let channels = scratch.words.take(n * words);
+    channels.chunks_mut(words).for_each(|channel| draw_channel(rng, channel));
+    let (lo, hi) = rng.clamp(0);
+    let q = HalfRequant { channels, words, shift: rng.int(0, 24) as u32, lo, hi };
+    let y = scratch.bytes.twins(rows * n, rng.size(0, 3), rng.i8());
+    for (index, y) in y.expected().iter().enumerate() {
+        let (row, o) = (index / n, index % n);
+        let products = (0..k).map(|c| i32::from(x[row * k + c].get()) * i32::from(filters[o * size + c]));
+        y.set(requantize(bias[o] + products.sum::<i32>(), &channels[o * words..][..words], &q));
+    }
+
+    // A window has at most as many rests as the largest one of them needs.
+    let packed = scratch.bytes.take(n.next_multiple_of(4) * (size + size.div_ceil(144)));
+    let rests = scratch.bytes.take(2 * filters.len());
+    let mut packer = Packer { filters, size, part: 144, window: 8, packed, len: 0, rests, rests_len: 0 };
+    packer.singles(n);
+    let (bytes, rests) = (&packer.packed[..packer.len], &packer.rests[..packer.rests_len]);
+    let w = words_of(bytes, scratch.words.take(bytes.len() / 4));
+    let (x, y_rows) = (Rows::whole(x, k), Rows::whole(y.got(), n));
+    dense_i8_v6m_wide(x, w, rests, first, &q, y_rows, Band { first: 0, rows });
+    y.compare(Case::new().with("rows", rows as i32).with("k", k as i32).with("n", n).with("words", words))
+}
+
+/// Words of bytes, the lowest one first.
+fn words_of<'a>(bytes: &[i8], words: &'a mut [i32]) -> &'a [i32] {
+    for (word, bytes) in words.iter_mut().zip(bytes.chunks_exact(4)) {
+        *word = bytes.iter().rev().fold(0, |word, &byte| word << 8 | i32::from(byte as u8));
+    }
+    words
 }
 
 fn depthwise(rng: &mut Rng, mut scratch: Scratch<'_>) -> Result<(), Mismatch> {
@@ -293,18 +346,18 @@ impl Packer<'_> {
         self.len += 1;
     }
 
-    /// A weight, and its rest: in windows of four taps, the first ones give what the absolute weights are more than 255 together.
+    /// A weight, and its rest: in windows of four taps or eight, the first ones give what the absolute weights are more than 255 together.
     fn weight(&self, o: usize, tap: usize) -> (i8, i8) {
         let weight = |tap: usize| i32::from(self.filters.get(o * self.size + tap).copied().unwrap_or(0));
         let start = tap / self.window * self.window;
         let before: i32 = (start..tap).map(|tap| weight(tap).abs()).sum();
         let all: i32 = (start..start + self.window).map(|tap| weight(tap).abs()).sum();
         let taken = (all - 255 - before).clamp(0, weight(tap).abs());
-        let rest = weight(tap).signum() * if self.window == 4 { taken } else { 0 };
+        let rest = weight(tap).signum() * if self.window > 2 { taken } else { 0 };
         ((weight(tap) - rest) as i8, rest as i8)
     }
 
-    /// For each tap of a part the weights of some filters, 128 more than they are; those that are missing are zeros. Behind them the numbers of rests.
+    /// For each tap of a part the weights of some filters, 128 more than they are; those that are missing are zeros. Behind them the numbers of rests, in the order of the filters.
     fn tile(&mut self, from: usize, filters: impl Iterator<Item = usize> + Clone) {
         let taps = from..(from + self.part).min(self.size);
         for tap in taps.clone() {
@@ -312,13 +365,13 @@ impl Packer<'_> {
                 self.push(self.weight(o, tap).0.wrapping_add(-128));
             }
         }
-        let window = self.window;
-        for o in filters.filter(|_| window == 4) {
+        let (window, first, count) = (self.window, filters.clone().min().unwrap_or(0), filters.count());
+        for o in (first..first + count).filter(|_| window > 2) {
             let before = self.rests_len;
             for (at, tap) in taps.clone().enumerate() {
                 let (_, rest) = self.weight(o, tap);
                 if rest != 0 {
-                    self.rests[self.rests_len] = (at + at / 4) as i8;
+                    self.rests[self.rests_len] = (at + at / window) as i8;
                     self.rests[self.rests_len + 1] = rest;
                     self.rests_len += 2;
                 }

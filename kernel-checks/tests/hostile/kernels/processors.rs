@@ -115,6 +115,7 @@ pub(super) const KERNELS: &[Fuzzed] = fuzzed! {
     conv2d_i8_v6m_singles [k_h = 4, k_w = 4, in_c = 40],
     dense_i8_v6m_pairs,
     dense_i8_v6m_singles,
+    dense_i8_v6m_wide,
     depthwise2d_i8_v6m [in_c = 8, out_c = 8, groups = 8],
     depthwise2d_i8_v6m [in_c = 70, out_c = 70, groups = 70],
     conv1_i16_i8_rv32 [in_w = 1, k_w = 1, stride_w = 1, pad_left = 0],
