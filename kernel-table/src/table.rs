@@ -277,11 +277,11 @@ macro_rules! kernel_table {
             Conv2dI8V6mSingles = conv2d_i8_v6m_singles(I8, I8) -> I8 {
                 arithmetic: Halves, on_crew: Conv2dI8V6mSinglesCrew,
                 cycles: &[
-                    (M0, cycles(4046, 105640, 803).each(&[(Tile, 448222), (Word, 8317), (Piece, 216503), (Run, 576891), (Padding, 24250), (Far, 130000)])),
+                    (M0, cycles(3829, 22260, 1844).each(&[(Pixel, 634341), (Piece, 190143), (Run, 329966), (Word, 13770), (Other, 2136), (Moved, 37715), (Far, 130000)])),
                     (M4, cycles(4000, 150000, 7000)),
                 ],
                 small: &[
-                    (M0, cycles(4037, 142207, 1585).each(&[(Tile, 345503), (Word, 10450), (Moved, 3131), (Piece, 285341), (Run, 421415), (Padding, 30568), (Far, 130000)])),
+                    (M0, cycles(3952, 37403, 2285).each(&[(Tile, 534656), (Pixel, 172796), (Piece, 329989), (Run, 277413), (Word, 12846), (Other, 2638), (Moved, 13077), (Far, 130000)])),
                 ]
             };
             Conv2dI8V6mSinglesCrew = conv2d_i8_v6m_singles_crew(I8, I8) -> I8 { arithmetic: Halves };
@@ -633,26 +633,26 @@ macro_rules! kernel_table {
             DenseI8V6mWide = dense_i8_v6m_wide(I8, I8) -> I8 {
                 arithmetic: Halves,
                 cycles: &[
-                    (M0, cycles(2950, 45000, 803).each(&[(Tile, 448222), (Word, 8317), (Rest, 18000)])),
+                    (M0, cycles(2930, 49382, 0).each(&[(Tile, 196949), (Pixel, 523651), (Piece, 1062955), (Word, 22531), (Moved, 14748), (Rest, 14157)])),
                     (M4, cycles(3200, 100000, 7000).each(&[(Rest, 18000)])),
                 ]
             };
             DenseI8V6mPairs = dense_i8_v6m_pairs(I8, I8) -> I8 {
                 arithmetic: Halves,
                 cycles: &[
-                    (M0, cycles(3264, 30561, 1763).each(&[(Tile, 559909), (Left, 24792), (LeftProduct, 3283), (Window, 126809), (Piece, 216503), (Run, 576891), (Word, 6516), (Padding, 24250), (Corrected, 7047), (Moved, 16023)])),
+                    (M0, cycles(3320, 29352, 0).each(&[(Corrected, 3595), (Tile, 119551), (Left, 18538), (LeftProduct, 3541), (Window, 1307816), (Pixel, 1020890), (Word, 4881), (Moved, 7627), (Far, 130000)])),
                 ],
                 small: &[
-                    (M0, cycles(3271, 30197, 1827).each(&[(Tile, 571688), (Left, 29579), (LeftProduct, 3272), (Window, 429477), (Piece, 285341), (Run, 421415), (Word, 6977), (Other, 344), (Padding, 30568), (Corrected, 7617), (Moved, 14790)])),
+                    (M0, cycles(3318, 29408, 0).each(&[(Corrected, 4258), (Tile, 90481), (Left, 15347), (LeftProduct, 3538), (Window, 1436702), (Pixel, 1311845), (Word, 5181), (Moved, 9002), (Far, 130000)])),
                 ]
             };
             DenseI8V6mSingles = dense_i8_v6m_singles(I8, I8) -> I8 {
                 arithmetic: Halves,
                 cycles: &[
-                    (M0, cycles(4046, 105640, 1793).each(&[(Tile, 448222), (Word, 8317), (Piece, 216503), (Run, 576891), (Padding, 24250)])),
+                    (M0, cycles(4010, 49259, 0).each(&[(Tile, 475398), (Piece, 2035584), (Word, 10090), (Far, 130000)])),
                 ],
                 small: &[
-                    (M0, cycles(4037, 142207, 2488).each(&[(Tile, 345503), (Word, 10450), (Moved, 3131), (Piece, 285341), (Run, 421415), (Padding, 30568)])),
+                    (M0, cycles(4013, 48365, 0).each(&[(Tile, 531912), (Piece, 2639175), (Word, 11422), (Far, 130000)])),
                 ]
             };
         }
