@@ -640,19 +640,19 @@ macro_rules! kernel_table {
             DenseI8V6mPairs = dense_i8_v6m_pairs(I8, I8) -> I8 {
                 arithmetic: Halves,
                 cycles: &[
-                    (M0, cycles(3320, 29352, 0).each(&[(Corrected, 3595), (Tile, 119551), (Left, 18538), (LeftProduct, 3541), (Window, 1307816), (Pixel, 1020890), (Word, 4881), (Moved, 7627), (Far, 130000)])),
+                    (M0, cycles(3320, 29352, 0).each(&[(Corrected, 3595), (Tile, 119551), (Left, 18538), (LeftProduct, 3541), (Window, 1307816), (Pixel, 1020890), (Word, 4881), (Moved, 7627)])),
                 ],
                 small: &[
-                    (M0, cycles(3318, 29408, 0).each(&[(Corrected, 4258), (Tile, 90481), (Left, 15347), (LeftProduct, 3538), (Window, 1436702), (Pixel, 1311845), (Word, 5181), (Moved, 9002), (Far, 130000)])),
+                    (M0, cycles(3318, 29408, 0).each(&[(Corrected, 4258), (Tile, 90481), (Left, 15347), (LeftProduct, 3538), (Window, 1436702), (Pixel, 1311845), (Word, 5181), (Moved, 9002)])),
                 ]
             };
             DenseI8V6mSingles = dense_i8_v6m_singles(I8, I8) -> I8 {
                 arithmetic: Halves,
                 cycles: &[
-                    (M0, cycles(4010, 49259, 0).each(&[(Tile, 475398), (Piece, 2035584), (Word, 10090), (Far, 130000)])),
+                    (M0, cycles(4010, 49259, 0).each(&[(Tile, 475398), (Piece, 2035584), (Word, 10090)])),
                 ],
                 small: &[
-                    (M0, cycles(4013, 48365, 0).each(&[(Tile, 531912), (Piece, 2639175), (Word, 11422), (Far, 130000)])),
+                    (M0, cycles(4013, 48365, 0).each(&[(Tile, 531912), (Piece, 2639175), (Word, 11422)])),
                 ]
             };
         }
