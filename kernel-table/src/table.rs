@@ -469,6 +469,14 @@ macro_rules! kernel_table {
                 ]
             };
             Depthwise2dI8V6mCrew = depthwise2d_i8_v6m_crew(I8, I8) -> I8 { arithmetic: Halves };
+            Depthwise2dI8V6mRolling = depthwise2d_i8_v6m_rolling(I8, I8) -> I8 {
+                arithmetic: Halves, on_crew: Depthwise2dI8V6mRollingCrew,
+                cycles: &[
+                    (M0, cycles(0, 0, 600).each(&[(Turn, 116000), (Tile, 139000), (Line, 150000), (Piece, 400000), (Border, 3000)])),
+                    (M4, cycles(0, 0, 8200).each(&[(Turn, 120000), (Tile, 140000), (Line, 160000), (Piece, 400000), (Border, 3000)])),
+                ]
+            };
+            Depthwise2dI8V6mRollingCrew = depthwise2d_i8_v6m_rolling_crew(I8, I8) -> I8 { arithmetic: Halves };
         }
         Dsp {
             Depthwise1dI8Dsp = depthwise1d_i8_dsp(I8, I8) -> I8 { arithmetic: Fitted, cycles: &[(M4, cycles(2078, 11579, 67).each(&[(Tap, 2555)]))] };

@@ -2,7 +2,7 @@
 #![allow(unsafe_code)]
 
 use super::conv::{conv2d_i8_v6m_pairs, conv2d_i8_v6m_singles};
-use super::depthwise::depthwise2d_i8_v6m;
+use super::depthwise::{depthwise2d_i8_v6m, depthwise2d_i8_v6m_rolling};
 use super::steps::HalfRequant;
 use crate::arch::crew::parts::in_parts;
 
@@ -13,4 +13,6 @@ in_parts! {
         (w: &[i32], first: &[i32], part: usize, pad: i8, q: &HalfRequant<'_>) () y () if |_p| true;
     pub fn depthwise2d_i8_v6m_crew = depthwise2d_i8_v6m <>
         (w: &[i8], pad: i8, q: &HalfRequant<'_>) () y () if |_p| false;
+    pub fn depthwise2d_i8_v6m_rolling_crew = depthwise2d_i8_v6m_rolling <>
+        (w: &[i32], pad: i8, q: &HalfRequant<'_>) () y () if |_p| false, rows = 2;
 }

@@ -32,6 +32,7 @@ impl Way {
                 work.with(Count::Call, 1)
             }
             Way::Depthwise(shape) => calls(depthwise(&shape), &shape, asked.whole),
+            Way::Rolling(shape) => calls(rolling(&shape), &shape, asked.whole),
         }
     }
 
@@ -50,7 +51,7 @@ impl Way {
                 (shape, [1, blocks], 1)
             }
             Way::Depthwise(shape) => (shape, [shape.in_c.div_ceil(CHANNELS); 2], 1),
-            Way::Dense(_) => return 0,
+            Way::Dense(_) | Way::Rolling(_) => return 0,
         };
         let rows: usize = (0..shape.out_h).map(|row| rows_inside(&shape, row, 0)).sum();
         let operand = operand.map_or(0, |ring| {
@@ -144,4 +145,16 @@ fn depthwise(shape: &Shape) -> Work {
         .with(Count::Tap, (pixels * blocks - moves) * taps)
         .with(Count::Border, pixels * blocks - moves)
         .with(Count::Piece, shape.out_h * blocks * taps)
+}
+
+/// Channel by channel, along two rows of the result at once.
+fn rolling(shape: &Shape) -> Work {
+    let pairs = shape.out_h.div_ceil(2);
+    let lines = pairs * shape.in_c;
+    let turn = if shape.stride_w == 1 { Count::Turn } else { Count::Tile };
+    Work::default()
+        .with(turn, lines * shape.out_w)
+        .with(Count::Line, lines)
+        .with(Count::Piece, pairs)
+        .with(Count::Result, shape.out_h * shape.out_w * shape.in_c)
 }

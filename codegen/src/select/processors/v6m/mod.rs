@@ -13,6 +13,7 @@ use crate::select::layer::Layer;
 use crate::select::predict::Ring;
 use crate::select::shape::Shape;
 use crate::select::*;
+use crate::Optimize;
 use kiln_kernel_table::{Core, Count, Work};
 use pack::Filters;
 use std::any::Any;
@@ -37,6 +38,8 @@ pub(super) enum Way {
     Conv(Shape, Pixels),
     /// Convolution of each channel with one filter.
     Depthwise(Shape),
+    /// The same with filters of 3 × 3, along two rows at once.
+    Rolling(Shape),
     /// Matrix product, of rows in pairs or alone.
     Dense(Pixels),
 }
@@ -77,10 +80,14 @@ impl Processor for V6m {
                 let proven = (!ways.is_empty()).then(|| Proven::of(asked)).flatten();
                 let layer = |(way, work, cycles): (Way, Work, u64)| {
                     let proven = proven.clone()?;
+                    if matches!(way, Way::Rolling(_)) && proven.form.signed {
+                        return None;
+                    }
                     let results = (work.of(Count::Result) + work.of(Count::Left)) as usize;
                     let corrected = if proven.form.signed { results } else { 0 };
                     let choice = choice(Kernel::Layer(way, proven), cycles);
-                    Some(Choice { work: work.with(Count::Corrected, corrected), ..choice })
+                    let rows_at_once = if matches!(way, Way::Rolling(_)) { 2 } else { 1 };
+                    Some(Choice { work: work.with(Count::Corrected, corrected), rows_at_once, ..choice })
                 };
                 ways.into_iter().filter_map(layer).collect()
             }
@@ -118,7 +125,11 @@ fn ways(asked: &Asked<'_>) -> Vec<Way> {
                 && shape.k_h * shape.k_w <= MOST_TAPS
                 && *groups > 1 =>
         {
-            vec![Way::Depthwise(shape)]
+            // It takes two rows of the result at once, and more code.
+            let rolls = asked.whole && asked.options.optimize == Optimize::Speed;
+            let rolls = rolls && pack::rolls(&shape, &layer.weights);
+            let rolling = rolls.then_some(Way::Rolling(shape));
+            rolling.into_iter().chain([Way::Depthwise(shape)]).collect()
         }
         _ => Vec::new(),
     }
@@ -145,6 +156,7 @@ impl Way {
             Way::Dense(Pixels::Pairs) => KernelId::DenseI8V6mPairs,
             Way::Dense(Pixels::Singles) => KernelId::DenseI8V6mSingles,
             Way::Depthwise(_) => KernelId::Depthwise2dI8V6m,
+            Way::Rolling(_) => KernelId::Depthwise2dI8V6mRolling,
         }
     }
 }
@@ -161,9 +173,17 @@ impl kernel::Kernel for Kernel {
     fn calls<'a>(&self, selector: &mut Selector<'a>, node: &'a Node) -> Selected {
         match self {
             Kernel::Layer(Way::Conv(shape, pixels), proven) => {
-                selector.windowed(node, shape, Some(*pixels), proven)
+                selector.over_all_channels(node, shape, *pixels, proven)
             }
-            Kernel::Layer(Way::Depthwise(shape), proven) => selector.windowed(node, shape, None, proven),
+            Kernel::Layer(Way::Depthwise(shape), proven) => {
+                let weights = Data::from_i8(&pack::taps_in_threes(&proven.layer.weights, shape.out_c));
+                let weights = (weights, Element::I8);
+                selector.depthwise(node, shape, KernelId::Depthwise2dI8V6m, weights, proven)
+            }
+            Kernel::Layer(Way::Rolling(shape), proven) => {
+                let weights = (Data::from_i32(&pack::columns(&proven.layer.weights)), Element::I32);
+                selector.depthwise(node, shape, KernelId::Depthwise2dI8V6mRolling, weights, proven)
+            }
             Kernel::Layer(Way::Dense(pixels), proven) => selector.dense_windowed(node, *pixels, proven),
             Kernel::Add(by) => selector.sum(node, KernelId::AddI8V6m, by, true),
         }
@@ -175,7 +195,7 @@ impl kernel::Kernel for Kernel {
 
     fn workspaces(&self, choice: &Choice, _: &Graph, _: &Node, cores: usize) -> Option<usize> {
         let image = match self {
-            Kernel::Layer(Way::Conv(shape, _) | Way::Depthwise(shape), _) => shape,
+            Kernel::Layer(Way::Conv(shape, _) | Way::Depthwise(shape) | Way::Rolling(shape), _) => shape,
             _ => return None,
         };
         (image.images == 1).then(|| kernel::workspaces_of(choice, cores))
@@ -194,33 +214,49 @@ impl kernel::Kernel for Kernel {
 }
 
 impl<'a> Selector<'a> {
-    /// A convolution over all channels, with its pixels in pairs or alone, or one of each channel.
+    /// A convolution over all channels, with its pixels in pairs or alone.
+    fn over_all_channels(
+        &mut self,
+        node: &'a Node,
+        shape: &Shape,
+        pixels: Pixels,
+        proven: &Proven,
+    ) -> Selected {
+        let filters = Filters::new(&proven.layer.weights, shape.out_c, shape.k_w * shape.in_c);
+        let kernel = match pixels {
+            Pixels::Pairs => KernelId::Conv2dI8V6mPairs,
+            Pixels::Singles => KernelId::Conv2dI8V6mSingles,
+        };
+        let weights = self.filters(&filters, proven, pixels);
+        self.windowed(node, shape, kernel, weights, (proven, false))
+    }
+
+    /// A convolution of each channel.
+    fn depthwise(
+        &mut self,
+        node: &'a Node,
+        shape: &Shape,
+        kernel: KernelId,
+        (weights, element): (Data, Element),
+        proven: &Proven,
+    ) -> Selected {
+        let weights = self.step_constant("WEIGHTS", weights);
+        self.windowed(node, shape, kernel, vec![Arg::Constant(weights, element)], (proven, true))
+    }
+
+    /// A convolution with these weights, whose first values are constants of the requantisation or not.
     fn windowed(
         &mut self,
         node: &'a Node,
         shape: &Shape,
-        pixels: Option<Pixels>,
-        proven: &Proven,
+        kernel: KernelId,
+        weights: Vec<Arg>,
+        (proven, firsts): (&Proven, bool),
     ) -> Selected {
         let (x, y) = (node.operands[0], node.result);
-        let (kernel, weights) = match pixels {
-            Some(pixels) => {
-                let filters = Filters::new(&proven.layer.weights, shape.out_c, shape.k_w * shape.in_c);
-                let kernel = match pixels {
-                    Pixels::Pairs => KernelId::Conv2dI8V6mPairs,
-                    Pixels::Singles => KernelId::Conv2dI8V6mSingles,
-                };
-                (kernel, self.filters(&filters, proven, pixels))
-            }
-            None => {
-                let weights = Data::from_i8(&pack::taps_in_threes(&proven.layer.weights, shape.out_c));
-                let weights = self.step_constant("WEIGHTS", weights);
-                (KernelId::Depthwise2dI8V6m, vec![Arg::Constant(weights, Element::I8)])
-            }
-        };
         let conv = Arg::Struct(self.conv_params(shape));
         let pad = Arg::Int(self.ty(x).zero_point().into());
-        let requant = self.half_requant(proven, pixels.is_none());
+        let requant = self.half_requant(proven, firsts);
         let (x, y) = (self.rows(x)?, self.rows(y)?);
         let images = conv::Images { x, y, count: shape.images, out_h: shape.out_h };
         self.call_on(images, kernel, &[], &[conv], &[weights, vec![pad, requant]].concat(), &[]);

@@ -4,4 +4,5 @@
 pub(crate) mod depthwise;
 pub(crate) mod operand;
 pub(crate) mod pair;
+pub(crate) mod rolling;
 pub(crate) mod single;
