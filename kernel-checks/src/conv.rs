@@ -84,7 +84,7 @@ pub(crate) fn run_any(
     y: &[Cell<i8>],
     run: impl Fn(Rows<'_, i8>, Rows<'_, i8>, Band),
 ) -> (usize, bool) {
-    run_rows(rng, scratch, sizes, 1, x, y, &run)
+    run_rows(rng, scratch, sizes, 1, x, y, run)
 }
 
 /// As [`run_any`] for a kernel that computes two rows at a time, from the first one of a band.
@@ -96,7 +96,7 @@ pub(crate) fn run_pairs(
     y: &[Cell<i8>],
     run: impl Fn(Rows<'_, i8>, Rows<'_, i8>, Band),
 ) -> (usize, bool) {
-    run_rows(rng, scratch, sizes, 2, x, y, &run)
+    run_rows(rng, scratch, sizes, 2, x, y, run)
 }
 
 /// The same for one that computes so many rows at a time.
@@ -107,7 +107,7 @@ fn run_rows(
     at_once: usize,
     x: &[Cell<i8>],
     y: &[Cell<i8>],
-    run: &dyn Fn(Rows<'_, i8>, Rows<'_, i8>, Band),
+    run: impl Fn(Rows<'_, i8>, Rows<'_, i8>, Band),
 ) -> (usize, bool) {
     let (split, overlaid) = (rng.size(0, out_h), rng.one_in(3));
     if overlaid {
@@ -130,7 +130,7 @@ pub(crate) fn run_overlaid(
     y: &[Cell<i8>],
     run: impl Fn(Rows<'_, i8>, Rows<'_, i8>, Band),
 ) {
-    run_over(rng, scratch, sizes, 1, x, y, &run);
+    run_over(rng, scratch, sizes, 1, x, y, run);
 }
 
 /// The same for one that computes so many rows at a time.
@@ -141,7 +141,7 @@ fn run_over(
     at_once: usize,
     x: &[Cell<i8>],
     y: &[Cell<i8>],
-    run: &dyn Fn(Rows<'_, i8>, Rows<'_, i8>, Band),
+    run: impl Fn(Rows<'_, i8>, Rows<'_, i8>, Band),
 ) {
     let (len, row) = (p.in_w * p.in_c, y.len() / out_h.max(1));
     let read = |r: usize| ((r * p.stride_h).saturating_sub(p.pad_top) * len).min(x.len());

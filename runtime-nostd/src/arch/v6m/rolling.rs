@@ -75,6 +75,8 @@ pub(super) struct Lines<'a> {
     /// Pixels for whose columns there is padding.
     most: usize,
     padding: [Cell<i8>; PADDING],
+    /// Whether there is something in it.
+    filled: Cell<bool>,
 }
 
 impl<'a> Lines<'a> {
@@ -102,11 +104,13 @@ impl<'a> Lines<'a> {
         }
         // Up to the last column that is read.
         let pads_right = columns > sum(in_w, pad_left);
+        let row = product(in_w, channels);
         let behind_first = PADDING.checked_div(channels)?.checked_sub(3)?;
         let most = behind_first.checked_div(stride)?.wrapping_add(1);
+        let most = if row <= PADDING { out_w } else { most };
         let layer = Layer { w, q, pad, channels, stride };
         let padding = [const { Cell::new(0) }; PADDING];
-        Some(Lines { p, x, layer, pads_right, most, padding })
+        Some(Lines { p, x, layer, pads_right, most, padding, filled: Cell::new(false) })
     }
 
     /// Computes row `row`, and the row behind it if `out` has two. `part` computes the results of a part.
@@ -119,8 +123,9 @@ impl<'a> Lines<'a> {
         let pixel = Pixel::new(p, x, row, 0);
         let rows = [0, 1, 2, 3, 4].map(|ky| if ky < layer.stride + 3 { pixel.row(x, ky) } else { &[] });
         let padded = rows.iter().take(layer.stride + 3).any(|row| row.is_empty());
-        if padded {
-            self.padding.iter().for_each(|cell| cell.set(layer.pad));
+        if padded && !self.filled.replace(true) {
+            let row = product(p.in_w, layer.channels);
+            self.padding.iter().take(row).for_each(|cell| cell.set(layer.pad));
         }
         let most = if padded { self.most } else { p.out_w };
         let mut first = 0;

@@ -1,6 +1,6 @@
 //! What the kernels do for a layer, counted.
 
-use super::pack::{MOST_PART, PAIR_BLOCK, SINGLE_BLOCK};
+use super::pack::{self, MOST_PART, PAIR_BLOCK, SINGLE_BLOCK};
 use super::{Pixels, Way};
 use crate::select::counted::{calls, rows_inside};
 use crate::select::kernel::{self, Asked};
@@ -147,14 +147,17 @@ fn depthwise(shape: &Shape) -> Work {
         .with(Count::Piece, shape.out_h * blocks * taps)
 }
 
-/// Channel by channel, along two rows of the result at once.
+/// Channel by channel, along two rows of the result at once. Where some of their operand is padding, they are computed in parts.
 fn rolling(shape: &Shape) -> Work {
     let pairs = shape.out_h.div_ceil(2);
-    let lines = pairs * shape.in_c;
+    let padded =
+        |row: usize| rows_inside(shape, row, 0) < shape.k_h || rows_inside(shape, row + 1, 0) < shape.k_h;
+    let padded = (0..shape.out_h).step_by(2).filter(|&row| padded(row)).count();
+    let parts = pairs - padded + padded * shape.out_w.div_ceil(pack::rolling_pixels(shape));
     let turn = if shape.stride_w == 1 { Count::Turn } else { Count::Tile };
     Work::default()
-        .with(turn, lines * shape.out_w)
-        .with(Count::Line, lines)
-        .with(Count::Piece, pairs)
+        .with(turn, pairs * shape.in_c * shape.out_w)
+        .with(Count::Line, parts * shape.in_c)
+        .with(Count::Piece, parts)
         .with(Count::Result, shape.out_h * shape.out_w * shape.in_c)
 }

@@ -141,8 +141,8 @@ pub(super) fn taps_in_threes(weights: &[i8], channels: usize) -> Vec<i8> {
     filled.flat_map(|tap| (0..channels).map(move |o| (tap, o))).map(|(tap, o)| weight(tap, o)).collect()
 }
 
-/// Most channels of the kernel for depthwise filters of 3 × 3: it has padding for three columns of them.
-const MOST_ROLLING: usize = 341;
+/// Elements of padding that the kernel for depthwise filters of 3 × 3 has: for three columns at least.
+const ROLLING_PADDING: usize = 1024;
 
 /// Whether that kernel computes a layer with these weights `[o][9]`.
 pub(super) fn rolls(shape: &Shape, weights: &[i8]) -> bool {
@@ -155,8 +155,17 @@ pub(super) fn rolls(shape: &Shape, weights: &[i8]) -> bool {
         && stride_h == stride_w
         && shape.pad_left <= 1
         && columns <= in_w + shape.pad_left + 1
-        && shape.in_c <= MOST_ROLLING
+        && 3 * shape.in_c <= ROLLING_PADDING
         && weights.chunks_exact(9).all(fits)
+}
+
+/// Pixels that it computes at once where rows of the operand are padding.
+pub(super) fn rolling_pixels(shape: &Shape) -> usize {
+    let columns = ROLLING_PADDING / shape.in_c.max(1);
+    match shape.in_w <= columns {
+        true => shape.out_w.max(1),
+        false => columns.saturating_sub(3) / shape.stride_w.max(1) + 1,
+    }
 }
 
 /// Its weights: words of the filters' columns, from the last one on. The rows' weights are bytes 0, 1 and 3.

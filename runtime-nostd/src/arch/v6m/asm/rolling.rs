@@ -16,10 +16,10 @@ struct Parameters {
     channels: *const i32,
     c: usize,
     count: usize,
-    /// Elements of a row of the operand.
+    /// Elements of a row of the operand; with a stride of 1 before the last column, padding included.
     inside: usize,
-    /// Elements of the padding behind.
-    behind: usize,
+    /// Whether this is padding.
+    pads_right: usize,
     hi: i32,
     span: i32,
     /// An element of padding in both fields.
@@ -44,8 +44,8 @@ pub(crate) fn roll(part: &Part<'_>) {
         channels: q.channels.as_ptr(),
         c: 0,
         count: channels,
-        inside,
-        behind: if part.pads_right { channels } else { 0 },
+        inside: if stride == 1 && !part.pads_right { inside.wrapping_sub(channels) } else { inside },
+        pads_right: part.pads_right.into(),
         hi: q.hi,
         span: q.hi.wrapping_sub(q.lo),
         pad: i32::from(pad).wrapping_add(i32::from(pad) << 16),
@@ -120,6 +120,24 @@ macro_rules! enter {
         mov lr, r1
         .endm
 
+        // What a result begins with whose first column is padding.
+        .macro kiln_padded_first
+        ldr r0, [sp, #4*32]
+        sxth r0, r0
+        ldr r1, [sp, #4*9]
+        ldr r2, [sp, #4*6]
+        ldr r3, [sp, #4*7]
+        adds r2, r2, r3
+        ldr r3, [sp, #4*8]
+        adds r2, r2, r3
+        muls r0, r2, r0
+        adds r1, r1, r0
+        mov r9, r1
+        lsls r0, r1, #16
+        adds r0, r0, r1
+        mov r8, r0
+        .endm
+
         // To the next channel, if there is one.
         .macro kiln_next_channel
         ldr r0, [sp, #4*26]
@@ -178,6 +196,7 @@ macro_rules! leave {
         pop {{r6, r7}}
         .purgem kiln_weights
         .purgem kiln_channel
+        .purgem kiln_padded_first
         .purgem kiln_next_channel
         .purgem kiln_requantise
         .purgem kiln_clamp
@@ -245,9 +264,36 @@ unsafe fn by_one(parameters: *const Parameters) {
             mov r9, r2
             .endm
 
-            // Of the one before.
+            // Of the result that it ends: results in r0 and r3, and the weights of the next one behind r4.
+            .macro kiln_last
+            mov r4, sp
+            ldm r4!, {{r0, r1, r2}}
+            muls r0, r5, r0
+            muls r1, r6, r1
+            muls r2, r7, r2
+            adds r0, r0, r1
+            mov r3, r12
+            asrs r1, r0, #16
+            adcs r3, r3, r1
+            asrs r1, r2, #16
+            adcs r3, r3, r1
+            adds r0, r0, r2
+            add r0, r10
+            lsls r1, r3, #16
+            subs r0, r0, r1
+            .endm
+
+            // Writes both; r4 points to the rows of the next column, and r7 is the step to it.
+            .macro kiln_store
+            add r4, sp, #4*16
+            ldm r4!, {{r5, r6, r7}}
+            mov r1, r11
+            strb r3, [r6, r1]
+            strb r0, [r5, r1]
+            .endm
+
+            // Of the one before, with its weights behind r4.
             .macro kiln_second
-            add r4, sp, #4*3
             ldm r4!, {{r1, r2}}
             muls r1, r5, r1
             muls r2, r6, r2
@@ -270,15 +316,16 @@ unsafe fn by_one(parameters: *const Parameters) {
             ldr r0, [sp, #4*33]
             cmp r0, #0
             beq 2f
-            kiln_padding
+            kiln_padded_first
             b 3f
             2:
             kiln_rows
             kiln_column
-            3:
             kiln_first
+            3:
             kiln_rows
             kiln_column
+            add r4, sp, #4*3
             kiln_second
             kiln_first
             kiln_rows
@@ -287,47 +334,38 @@ unsafe fn by_one(parameters: *const Parameters) {
 
             2:
             kiln_column
-            3:
-            mov r4, sp
-            ldm r4!, {{r0, r1, r2}}
-            muls r0, r5, r0
-            muls r1, r6, r1
-            muls r2, r7, r2
-            adds r0, r0, r1
-            mov r3, r12
-            asrs r1, r0, #16
-            adcs r3, r3, r1
-            asrs r1, r2, #16
-            adcs r3, r3, r1
-            adds r0, r0, r2
-            add r0, r10
-            lsls r1, r3, #16
-            subs r0, r0, r1
+            kiln_last
             kiln_second
             kiln_first
             add r4, sp, #4*11
             kiln_requantise r0, r3, r1, r2, r5, r6, r7
-            add r4, sp, #4*16
-            ldm r4!, {{r5, r6, r7}}
-            mov r1, r11
-            strb r3, [r6, r1]
-            strb r0, [r5, r1]
+            kiln_store
             ldm r4!, {{r0, r1, r2, r3}}
             mov r4, r11
             add r11, r7
             cmp r4, lr
             blo 2b
+            b 8f
+            6:
+            kiln_clamp r0, r4, 4b
+            7:
+            kiln_clamp r3, r5, 5b
 
+            // The last column begins no result.
             8:
-            ldr r0, [sp, #4*29]
-            add r0, lr
-            cmp r4, r0
-            bhs 8f
+            ldr r5, [sp, #4*29]
+            cmp r5, #0
+            beq 2f
             kiln_padding
-            b 3b
-            8:
+            b 3f
+            2:
+            kiln_column
+            3:
+            kiln_last
+            add r4, sp, #4*11
+            kiln_requantise r0, r3, r1, r2, r5, r6, r7
+            kiln_store
             kiln_next_channel
-
             6:
             kiln_clamp r0, r4, 4b
             7:
@@ -337,6 +375,8 @@ unsafe fn by_one(parameters: *const Parameters) {
             .purgem kiln_column
             .purgem kiln_padding
             .purgem kiln_first
+            .purgem kiln_last
+            .purgem kiln_store
             .purgem kiln_second
             ",
             leave!(),
@@ -415,14 +455,13 @@ unsafe fn by_two(parameters: *const Parameters) {
             ldr r0, [sp, #4*33]
             cmp r0, #0
             beq 2f
-            kiln_padding
-            b 3f
+            kiln_padded_first
+            b 12f
             2:
             kiln_rows
             kiln_column
-            3:
             kiln_first
-            2:
+            12:
             kiln_rows
             cmp r5, lr
             bhs 8f
@@ -470,7 +509,7 @@ unsafe fn by_two(parameters: *const Parameters) {
             strb r2, [r7, r5]
             strb r1, [r6, r5]
             add r10, r12
-            b 2b
+            b 12b
             8:
             kiln_next_channel
 
