@@ -2,7 +2,7 @@
 
 use super::blocks::depthwise::{sum, Tap};
 use super::blocks::rolling::roll;
-use super::rolling::Lines;
+use super::rolling::{Lines, Padding};
 use super::steps::HalfRequant;
 use crate::arch::extent::{product, span};
 use crate::arch::pixel::Pixel;
@@ -77,7 +77,8 @@ pub fn depthwise2d_i8_v6m_rolling(
     y: Rows<'_, i8>,
     band: Band,
 ) {
-    let Some(lines) = Lines::new(p, x, w, pad, q) else { return };
+    let padding = Padding::new();
+    let Some(lines) = Lines::new(p, x, w, pad, q, &padding) else { return };
     let mut rows = y.of_band(band);
     while let Some((row, out)) = rows.next() {
         // A row without a second one is computed twice.

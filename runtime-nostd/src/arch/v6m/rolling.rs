@@ -15,8 +15,21 @@ use core::cell::Cell;
 /// Rows of the operand for two rows of the result that are two rows apart.
 pub(crate) const ROWS: usize = 5;
 
-/// Elements of padding above and below the image.
+/// Padding above and below the image.
+pub(super) struct Padding {
+    cells: [Cell<i8>; PADDING],
+    /// Whether there is something in it.
+    filled: Cell<bool>,
+}
+
+/// Elements of it.
 const PADDING: usize = 1024;
+
+impl Padding {
+    pub(super) const fn new() -> Self {
+        Padding { cells: [const { Cell::new(0) }; PADDING], filled: Cell::new(false) }
+    }
+}
 
 /// Some columns of two rows of the result.
 #[derive(Clone, Copy)]
@@ -74,9 +87,7 @@ pub(super) struct Lines<'a> {
     pads_right: bool,
     /// Pixels for whose columns there is padding.
     most: usize,
-    padding: [Cell<i8>; PADDING],
-    /// Whether there is something in it.
-    filled: Cell<bool>,
+    padding: &'a Padding,
 }
 
 impl<'a> Lines<'a> {
@@ -88,6 +99,7 @@ impl<'a> Lines<'a> {
         w: &'a [i32],
         pad: i8,
         q: &'a HalfRequant<'a>,
+        padding: &'a Padding,
     ) -> Option<Self> {
         let Conv { in_w, in_c: channels, out_w, stride_w: stride, pad_left, .. } = *p;
         let columns = reach(out_w, stride, 3);
@@ -109,8 +121,7 @@ impl<'a> Lines<'a> {
         let most = behind_first.checked_div(stride)?.wrapping_add(1);
         let most = if row <= PADDING { out_w } else { most };
         let layer = Layer { w, q, pad, channels, stride };
-        let padding = [const { Cell::new(0) }; PADDING];
-        Some(Lines { p, x, layer, pads_right, most, padding, filled: Cell::new(false) })
+        Some(Lines { p, x, layer, pads_right, most, padding })
     }
 
     /// Computes row `row`, and the row behind it if `out` has two. `part` computes the results of a part.
@@ -123,9 +134,9 @@ impl<'a> Lines<'a> {
         let pixel = Pixel::new(p, x, row, 0);
         let rows = [0, 1, 2, 3, 4].map(|ky| if ky < layer.stride + 3 { pixel.row(x, ky) } else { &[] });
         let padded = rows.iter().take(layer.stride + 3).any(|row| row.is_empty());
-        if padded && !self.filled.replace(true) {
+        if padded && !self.padding.filled.replace(true) {
             let row = product(p.in_w, layer.channels);
-            self.padding.iter().take(row).for_each(|cell| cell.set(layer.pad));
+            self.padding.cells.iter().take(row).for_each(|cell| cell.set(layer.pad));
         }
         let most = if padded { self.most } else { p.out_w };
         let mut first = 0;
@@ -135,7 +146,7 @@ impl<'a> Lines<'a> {
             let column = first * layer.stride - if first > 0 { p.pad_left } else { 0 };
             let from = product(column, layer.channels);
             let rows = rows.map(|row| match row.is_empty() {
-                true => &self.padding[..],
+                true => &self.padding.cells[..],
                 false => row.get(from..).unwrap_or(&[]),
             });
             let from = product(first, layer.channels);

@@ -126,7 +126,8 @@ fn ways(asked: &Asked<'_>) -> Vec<Way> {
                 && *groups > 1 =>
         {
             // It takes two rows of the result at once, and more code.
-            let rolls = asked.whole && asked.options.optimize == Optimize::Speed;
+            let small = asked.options.optimize == Optimize::Size && !asked.all;
+            let rolls = asked.whole && asked.roomy && !small;
             let rolls = rolls && pack::rolls(&shape, &layer.weights);
             let rolling = rolls.then_some(Way::Rolling(shape));
             rolling.into_iter().chain([Way::Depthwise(shape)]).collect()
