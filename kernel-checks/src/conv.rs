@@ -79,14 +79,39 @@ pub(crate) fn shape(rng: &mut Rng) -> (Conv, usize) {
 pub(crate) fn run_any(
     rng: &mut Rng,
     scratch: &mut Scratch<'_>,
+    sizes: (&Conv, usize),
+    x: &[Cell<i8>],
+    y: &[Cell<i8>],
+    run: impl Fn(Rows<'_, i8>, Rows<'_, i8>, Band),
+) -> (usize, bool) {
+    run_rows(rng, scratch, sizes, 1, x, y, run)
+}
+
+/// As [`run_any`] for a kernel that computes two rows at a time, from the first one of a band.
+pub(crate) fn run_pairs(
+    rng: &mut Rng,
+    scratch: &mut Scratch<'_>,
+    sizes: (&Conv, usize),
+    x: &[Cell<i8>],
+    y: &[Cell<i8>],
+    run: impl Fn(Rows<'_, i8>, Rows<'_, i8>, Band),
+) -> (usize, bool) {
+    run_rows(rng, scratch, sizes, 2, x, y, run)
+}
+
+/// The same for one that computes so many rows at a time.
+fn run_rows(
+    rng: &mut Rng,
+    scratch: &mut Scratch<'_>,
     (p, out_h): (&Conv, usize),
+    at_once: usize,
     x: &[Cell<i8>],
     y: &[Cell<i8>],
     run: impl Fn(Rows<'_, i8>, Rows<'_, i8>, Band),
 ) -> (usize, bool) {
     let (split, overlaid) = (rng.size(0, out_h), rng.one_in(3));
     if overlaid {
-        run_overlaid(rng, scratch, (p, out_h), x, y, run);
+        run_over(rng, scratch, (p, out_h), at_once, x, y, run);
     } else {
         let (x, y) = (Rows::whole(x, p.in_w * p.in_c), Rows::whole(y, y.len() / out_h.max(1)));
         for band in [Band { first: 0, rows: split }, Band { first: split, rows: out_h - split }] {
@@ -100,14 +125,28 @@ pub(crate) fn run_any(
 pub(crate) fn run_overlaid(
     rng: &mut Rng,
     scratch: &mut Scratch<'_>,
-    (p, out_h): (&Conv, usize),
+    sizes: (&Conv, usize),
     x: &[Cell<i8>],
     y: &[Cell<i8>],
-    run: impl FnOnce(Rows<'_, i8>, Rows<'_, i8>, Band),
+    run: impl Fn(Rows<'_, i8>, Rows<'_, i8>, Band),
+) {
+    run_over(rng, scratch, sizes, 1, x, y, run);
+}
+
+/// The same for one that computes so many rows at a time.
+fn run_over(
+    rng: &mut Rng,
+    scratch: &mut Scratch<'_>,
+    (p, out_h): (&Conv, usize),
+    at_once: usize,
+    x: &[Cell<i8>],
+    y: &[Cell<i8>],
+    run: impl Fn(Rows<'_, i8>, Rows<'_, i8>, Band),
 ) {
     let (len, row) = (p.in_w * p.in_c, y.len() / out_h.max(1));
-    let first = |r: usize| (r * p.stride_h).saturating_sub(p.pad_top) * len;
-    let gap = (0..out_h).map(|r| ((r + 1) * row).saturating_sub(first(r).min(x.len()))).max().unwrap_or(0);
+    let read = |r: usize| ((r * p.stride_h).saturating_sub(p.pad_top) * len).min(x.len());
+    let written = |r: usize| (r + at_once).min(out_h) * row;
+    let gap = (0..out_h).step_by(at_once).map(|r| written(r).saturating_sub(read(r))).max().unwrap_or(0);
     let memory = cells(scratch.bytes.take_at((gap + x.len()).max(y.len()), rng.size(0, 3)));
     let (operand, result) = (&memory[gap..][..x.len()], &memory[..y.len()]);
     operand.iter().zip(x).for_each(|(to, x)| to.set(x.get()));

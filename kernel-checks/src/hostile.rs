@@ -8,9 +8,9 @@ use kiln::kernels::{
     conv2d_i8_dsp_exact, conv2d_i8_dsp_points, conv2d_i8_dsp_points_small, conv2d_i8_dsp_small,
     conv2d_i8_dsp_winograd, conv2d_i8_v6m_pairs, conv2d_i8_v6m_pairs_wide, conv2d_i8_v6m_singles,
     conv2d_i8_v6m_winograd, dense_i8_dsp, dense_i8_dsp_compact, dense_i8_dsp_dot, depthwise2d_i8_dsp,
-    depthwise2d_i8_dsp_compact, depthwise2d_i8_dsp_planar, depthwise2d_i8_v6m, max_pool2d_i8_dsp,
-    mean_pool2d_i8_dsp, Band, CompactConv, CompactDense, Conv, HalfRequant, MeanLinear, Pool, Requant,
-    Rescale, Rows, Scale, Stride,
+    depthwise2d_i8_dsp_compact, depthwise2d_i8_dsp_planar, depthwise2d_i8_v6m, depthwise2d_i8_v6m_rolling,
+    max_pool2d_i8_dsp, mean_pool2d_i8_dsp, Band, CompactConv, CompactDense, Conv, HalfRequant, MeanLinear,
+    Pool, Requant, Rescale, Rows, Scale, Stride,
 };
 
 #[cfg(not(target_arch = "arm"))]
@@ -179,6 +179,7 @@ fn run(rng: &mut Rng, mut scratch: Scratch<'_>) -> Result<(), Mismatch> {
             }
         }
         24 => conv2d_i8_dsp_winograd::<7, true>(&near, x_rows, w, 0, work, y_rows, band),
+        25 if rng.one_in(2) => depthwise2d_i8_v6m_rolling(&near, x_rows, w, 0, &half, y_rows, band),
         _ => depthwise2d_i8_v6m(&p, x_rows, bytes, 0, &half, y_rows, band),
     }
     // What is in the result does not matter.

@@ -1,13 +1,13 @@
 //! Kernels of cores without DSP: tiles of two pixels, of one pixel, and tables of taps.
 
-use crate::conv::{describe, run_any};
+use crate::conv::{describe, run_any, run_pairs};
 use crate::reference::tap;
 use crate::{cells, Case, Check, Mismatch, Rng, Scratch, CREW};
 use core::cell::Cell;
 use kiln::kernels::{
     add_i8_mve, add_i8_v6m, conv2d_i8_v6m_pairs, conv2d_i8_v6m_pairs_crew, conv2d_i8_v6m_pairs_wide,
-    conv2d_i8_v6m_pairs_wide_crew, conv2d_i8_v6m_singles, dense_i8_v6m_wide, depthwise2d_i8_v6m, AddLinear,
-    Band, Conv, HalfRequant, Rows,
+    conv2d_i8_v6m_pairs_wide_crew, conv2d_i8_v6m_singles, dense_i8_v6m_wide, depthwise2d_i8_v6m,
+    depthwise2d_i8_v6m_rolling, depthwise2d_i8_v6m_rolling_crew, AddLinear, Band, Conv, HalfRequant, Rows,
 };
 
 pub(crate) const CHECKS: &[Check] = &[
@@ -25,6 +25,7 @@ pub(crate) const CHECKS: &[Check] = &[
     },
     Check { name: "dense_i8_v6m_wide, by definition", run: dense },
     Check { name: "depthwise2d_i8_v6m, by definition", run: depthwise },
+    Check { name: "depthwise2d_i8_v6m_rolling, by definition", run: rolling },
     Check {
         name: "add_i8_v6m, by definition",
         run: |rng, scratch| add(rng, scratch, |p, a, b, y| add_i8_v6m::<17>(p, a, b, y)),
@@ -230,6 +231,59 @@ fn depthwise(rng: &mut Rng, mut scratch: Scratch<'_>) -> Result<(), Mismatch> {
     let run = |x: Rows<'_, i8>, y: Rows<'_, i8>, band| depthwise2d_i8_v6m(&p, x, w, pad, &q, y, band);
     let (split, overlaid) = run_any(rng, &mut scratch, (&p, out_h), x, y.got(), run);
     let case = describe(&p).with("offset", offset).with("split", split).with("words", words);
+    y.compare(case.with("overlaid", i32::from(overlaid)))
+}
+
+fn rolling(rng: &mut Rng, mut scratch: Scratch<'_>) -> Result<(), Mismatch> {
+    let (p, _) = shape(rng, false);
+    let stride = rng.size(1, 2);
+    let mut p = Conv { k_h: 3, k_w: 3, dilation_h: 1, dilation_w: 1, pad_left: rng.size(0, 1), ..p };
+    (p.stride_h, p.stride_w, p.pad_top) = (stride, stride, rng.size(0, 2));
+    // Few columns of many channels have padding at once.
+    (p.in_c, p.in_w) =
+        if rng.one_in(4) { (rng.size(60, 140), 6) } else { (rng.size(1, 20), rng.size(1, 12)) };
+    let out_h = resize(&mut p);
+    // As much behind the last pixel as there happens to be, a column of padding or image.
+    let most = (p.in_w + p.pad_left + 1 - 3) / stride + 1;
+    (p.out_w, p.out_c, p.groups) = (rng.size(1, most), p.in_c, p.in_c);
+    let x = scratch.bytes.take_at(p.in_h * p.in_w * p.in_c, rng.size(0, 3));
+    rng.fill_i8(x);
+    let x = cells(x);
+    let filters = scratch.bytes.take(9 * p.in_c);
+    rng.fill_i8(filters);
+    for filter in filters.chunks_mut(9) {
+        // No two weights of −128 in a window.
+        (0..3).for_each(|k| filter[k] = filter[k].max(-127));
+    }
+    let w = scratch.words.take(3 * p.in_c);
+    for (words, filter) in w.chunks_mut(3).zip(filters.chunks(9)) {
+        for (k, word) in words.iter_mut().rev().enumerate() {
+            let [a, b, c] = [0, 3, 6].map(|row| filter[row + k] as u8);
+            *word = i32::from_le_bytes([a, b, rng.i8() as u8, c]);
+        }
+    }
+    let channels = draw_channels(rng, &mut scratch, p.in_c, 4);
+    let (lo, hi) = rng.clamp(0);
+    let q = HalfRequant { channels, words: 4, shift: rng.int(0, 24) as u32, lo, hi };
+    let pad = rng.i8();
+    let (out_row, offset) = (p.out_w * p.out_c, rng.size(0, 3));
+    let y = scratch.bytes.twins(out_h * out_row, offset, rng.i8());
+    for (index, y) in y.expected().iter().enumerate() {
+        let (pixel, o) = (index / p.out_c, index % p.out_c);
+        let [first, channel @ ..] = &channels[4 * o..][..4] else { continue };
+        let v = filters[9 * o..][..9].iter().enumerate().fold(*first, |v, (k, w)| {
+            let at = tap(&p, [pixel / p.out_w, pixel % p.out_w], [k / 3, k % 3], o);
+            v + i32::from(at.map_or(pad, |at| x[at].get())) * i32::from(*w)
+        });
+        y.set(requantize(v, channel, &q));
+    }
+    let on_crew = rng.one_in(3);
+    let run = |x: Rows<'_, i8>, y: Rows<'_, i8>, band| match on_crew {
+        false => depthwise2d_i8_v6m_rolling(&p, x, w, pad, &q, y, band),
+        true => depthwise2d_i8_v6m_rolling_crew(&CREW, 2, &p, x, w, pad, &q, y, band),
+    };
+    let (split, overlaid) = run_pairs(rng, &mut scratch, (&p, out_h), x, y.got(), run);
+    let case = describe(&p).with("offset", offset).with("split", split);
     y.compare(case.with("overlaid", i32::from(overlaid)))
 }
 

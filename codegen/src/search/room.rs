@@ -1,6 +1,7 @@
-//! Larger workspaces that cost no memory: not all steps run when the arena is full.
+//! Faster kernels that cost no memory: not all steps run when the arena is full.
 //!
-//! Some kernels are faster with a larger workspace. With `optimize = "memory"` a schedule is planned with the smallest ones. Then steps get the faster kernels, as long as the arena grows no larger.
+//! Some kernels are faster with a larger workspace, or compute several rows at the same time, so that what these read stays longer. With `optimize = "memory"` a schedule is planned without
+//! them. Then steps get the faster kernels, as long as the arena grows no larger.
 
 use crate::ir::{Graph, NodeId};
 use crate::plan::{plan, Plan};
@@ -9,16 +10,22 @@ use crate::select::Kernels;
 use crate::Options;
 use kiln_ir::error::Error;
 
-/// A step that would be faster with a larger workspace.
+/// How many steps behind the first one that does not fit are tried, each of which takes a plan.
+const MOST_OTHERS: usize = 4;
+
+/// A step that would be faster with more memory.
 struct Wish {
     node: NodeId,
-    workspace: BufferId,
-    bytes: usize,
+    step: usize,
+    /// A larger workspace, and its bytes.
+    workspace: Option<(BufferId, usize)>,
+    /// Rows that it computes at the same time.
+    at_once: usize,
     /// Bytes of the arena that would be in use while it runs, overlays not considered.
     needed: usize,
 }
 
-/// The schedule and its plan with larger workspaces for as many steps as there is room for, those first when least memory is in use. Kernels of these steps are the faster ones.
+/// The schedule and its plan with faster kernels for as many steps as there is room for, those first when least memory is in use.
 ///
 /// # Errors
 /// As [`plan`].
@@ -31,16 +38,12 @@ pub(super) fn use_room(
 ) -> Result<(Schedule, Plan), Error> {
     let wishes = wishes(graph, options, kernels, &schedule, &planned);
     let (most, mut kept) = (planned.arena_bytes, (schedule.clone(), planned));
-    // So many fit, and so many do not.
+    // So many of the first ones fit, and so many do not.
     let (mut fit, mut above) = (0, wishes.len() + 1);
     while above - fit > 1 {
         let count = fit + (above - fit) / 2;
         let mut larger = schedule.clone();
-        for wish in wishes.iter().take(count) {
-            if let Some(buffer) = larger.storage.buffers.get_mut(wish.workspace.0 as usize) {
-                buffer.bytes = wish.bytes;
-            }
-        }
+        wishes.iter().take(count).for_each(|wish| wish.grant(&mut larger));
         let planned = plan(graph, &larger)?;
         if planned.arena_bytes <= most {
             (fit, kept) = (count, (larger, planned));
@@ -48,8 +51,32 @@ pub(super) fn use_room(
             above = count;
         }
     }
-    kernels.give_room(wishes.iter().take(fit).map(|wish| wish.node));
+    let mut granted: Vec<NodeId> = wishes.iter().take(fit).map(|wish| wish.node).collect();
+    // The next one does not fit. Others may.
+    for wish in wishes.iter().skip(fit + 1).take(MOST_OTHERS) {
+        let mut larger = kept.0.clone();
+        wish.grant(&mut larger);
+        let planned = plan(graph, &larger)?;
+        if planned.arena_bytes <= most {
+            kept = (larger, planned);
+            granted.push(wish.node);
+        }
+    }
+    kernels.give_room(granted);
     Ok(kept)
+}
+
+impl Wish {
+    /// Gives its step what it wishes.
+    fn grant(&self, schedule: &mut Schedule) {
+        if let Some(step) = schedule.steps.get_mut(self.step) {
+            step.at_once = self.at_once;
+        }
+        let Some((workspace, bytes)) = self.workspace else { return };
+        if let Some(buffer) = schedule.storage.buffers.get_mut(workspace.0 as usize) {
+            buffer.bytes = bytes;
+        }
+    }
 }
 
 /// The steps that would be faster, those first when least memory is in use.
@@ -71,14 +98,27 @@ fn wishes(
     };
     let mut wishes = Vec::new();
     for (index, step) in schedule.steps.iter().enumerate() {
-        let (StepKind::Compute(node), Some(workspace)) = (&step.kind, step.workspace) else { continue };
+        let StepKind::Compute(node) = &step.kind else { continue };
         let whole = schedule.pipeline_of(index).is_none();
         let own = kernels.of(graph, *node, options, whole);
         let faster = kernels.with_room(graph, *node, options, whole);
-        let Some(buffer) = buffers.get(workspace.0 as usize) else { continue };
-        if faster.cycles < own.cycles && faster.workspace > buffer.bytes {
-            let needed = in_use(index + 1).saturating_sub(buffer.bytes).saturating_add(faster.workspace);
-            wishes.push(Wish { node: *node, workspace, bytes: faster.workspace, needed });
+        if faster.cycles >= own.cycles {
+            continue;
+        }
+        let has = |workspace: BufferId| buffers.get(workspace.0 as usize).map(|buffer| buffer.bytes);
+        let has = step.workspace.and_then(|workspace| Some((workspace, has(workspace)?)));
+        let workspace = has.filter(|(_, bytes)| faster.workspace > *bytes);
+        // A step without a workspace cannot get one.
+        let possible = has.is_some() || faster.workspace == 0;
+        if possible && (workspace.is_some() || faster.rows_at_once > own.rows_at_once) {
+            let bytes = workspace.map_or(0, |(_, bytes)| faster.workspace - bytes);
+            wishes.push(Wish {
+                node: *node,
+                step: index,
+                workspace: workspace.map(|(workspace, _)| (workspace, faster.workspace)),
+                at_once: faster.rows_at_once,
+                needed: in_use(index + 1).saturating_add(bytes),
+            });
         }
     }
     wishes.sort_by_key(|wish| wish.needed);

@@ -138,7 +138,7 @@ impl Choice {
 #[derive(Debug, Default)]
 pub struct Kernels {
     chosen: HashMap<(NodeId, bool), Choice>,
-    /// Nodes for whose workspaces there is memory.
+    /// Nodes for whose faster kernels there is memory.
     roomy: BTreeSet<NodeId>,
     /// Convolutions whose weights may be transformed, once it is known.
     winograd: Option<BTreeSet<NodeId>>,
@@ -161,12 +161,12 @@ impl Kernels {
         choice
     }
 
-    /// The kernel that a node would have if there were memory for its workspace.
+    /// The kernel that a node would have if there were memory for it.
     pub fn with_room(&mut self, graph: &Graph, node: NodeId, options: &Options, whole: bool) -> Choice {
         self.choose(graph, node, options, whole, true)
     }
 
-    /// Gives nodes the kernels that they have if there is memory for their workspaces.
+    /// Gives nodes the kernels that they have if there is memory for these.
     pub fn give_room(&mut self, nodes: impl IntoIterator<Item = NodeId>) {
         self.roomy = nodes.into_iter().collect();
         self.chosen.retain(|(node, _), _| !self.roomy.contains(node));
@@ -282,7 +282,7 @@ pub(super) struct Asked<'g> {
     pub(super) packing: Option<Packing>,
     /// Whether there is flash for weights that are transformed by Winograd's algorithm.
     pub(super) winograd: bool,
-    /// Whether there is memory for a larger workspace than the smallest one.
+    /// Whether there is memory for a larger workspace than the smallest one, or for what several rows of the result read that are computed at the same time.
     pub(super) roomy: bool,
     /// Whether kernels are offered that a rule says are slower than others.
     pub(super) all: bool,

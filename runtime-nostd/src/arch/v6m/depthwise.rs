@@ -1,6 +1,8 @@
 //! Depthwise convolution: a table of taps for each pixel, and a loop over the channels.
 
 use super::blocks::depthwise::{sum, Tap};
+use super::blocks::rolling::roll;
+use super::rolling::{Lines, Padding};
 use super::steps::HalfRequant;
 use crate::arch::extent::{product, span};
 use crate::arch::pixel::Pixel;
@@ -57,6 +59,31 @@ pub fn depthwise2d_i8_v6m(
             }
             c += count;
         }
+    }
+}
+
+/// As [`depthwise2d_i8_v6m`] for filters of 3 × 3 without dilation, one or two rows and columns apart, with at most one column of padding on each side, and at most 341 channels. `w` has
+/// three words for each channel, of the filter's columns from the last one on: the rows' weights are bytes 0, 1 and 3. The first two are not both −128. `q` has four words for each
+/// channel: nothing is written if it has six.
+///
+/// Two rows are computed at a time, from the first one of the band: a result may not lie over elements that any of both reads.
+#[inline(never)]
+pub fn depthwise2d_i8_v6m_rolling(
+    p: &Conv,
+    x: Rows<'_, i8>,
+    w: &[i32],
+    pad: i8,
+    q: &HalfRequant<'_>,
+    y: Rows<'_, i8>,
+    band: Band,
+) {
+    let padding = Padding::new();
+    let Some(lines) = Lines::new(p, x, w, pad, q, &padding) else { return };
+    let mut rows = y.of_band(band);
+    while let Some((row, out)) = rows.next() {
+        // A row without a second one is computed twice.
+        let second = rows.next().map_or(out, |(_, second)| second);
+        lines.roll(row, [out, second], roll);
     }
 }
 

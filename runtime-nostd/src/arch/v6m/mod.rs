@@ -21,6 +21,7 @@ pub(crate) mod parts;
 
 pub(crate) mod operand;
 pub(crate) mod pair;
+pub(crate) mod rolling;
 mod single;
 pub(crate) mod steps;
 pub(crate) mod winograd;

@@ -2,7 +2,7 @@
 #![allow(unsafe_code)]
 
 use super::conv::{conv2d_i8_v6m_pairs, conv2d_i8_v6m_pairs_wide, conv2d_i8_v6m_singles};
-use super::depthwise::depthwise2d_i8_v6m;
+use super::depthwise::{depthwise2d_i8_v6m, depthwise2d_i8_v6m_rolling};
 use super::steps::HalfRequant;
 use super::winograd::conv2d_i8_v6m_winograd;
 use crate::arch::crew::parts::in_parts;
@@ -18,4 +18,6 @@ in_parts! {
         (w: &[i32], pad: i8, q: &HalfRequant<'_>) work () y () if |_p| false, rows = 2;
     pub fn depthwise2d_i8_v6m_crew = depthwise2d_i8_v6m <>
         (w: &[i8], pad: i8, q: &HalfRequant<'_>) () y () if |_p| false;
+    pub fn depthwise2d_i8_v6m_rolling_crew = depthwise2d_i8_v6m_rolling <>
+        (w: &[i32], pad: i8, q: &HalfRequant<'_>) () y () if |_p| false, rows = 2;
 }

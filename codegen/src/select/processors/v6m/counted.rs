@@ -1,6 +1,6 @@
 //! What the kernels do for a layer, counted.
 
-use super::pack::{MOST_PART, PAIR_BLOCK, SINGLE_BLOCK, WIDE};
+use super::pack::{self, MOST_PART, PAIR_BLOCK, SINGLE_BLOCK, WIDE};
 use super::{Pixels, Way, TILES};
 use crate::select::counted::{calls, rows_inside};
 use crate::select::kernel::{self, Asked};
@@ -42,6 +42,7 @@ impl Way {
             }
             Way::Winograd(shape) => winograd::work(&shape, TILES),
             Way::Depthwise(shape) => calls(depthwise(&shape), &shape, asked.whole),
+            Way::Rolling(shape) => calls(rolling(&shape), &shape, asked.whole),
         }
     }
 
@@ -66,8 +67,8 @@ impl Way {
                 (shape, [1, blocks], 1)
             }
             Way::Depthwise(shape) => (shape, [shape.in_c.div_ceil(CHANNELS); 2], 1),
-            // It asks once for each two rows of the result.
-            Way::Dense(_) | Way::Winograd(_) => return 0,
+            // They ask once for each two rows of the result.
+            Way::Dense(_) | Way::Winograd(_) | Way::Rolling(_) => return 0,
         };
         let rows: usize = (0..shape.out_h).map(|row| rows_inside(&shape, row, 0)).sum();
         let operand = operand.map_or(0, |ring| {
@@ -196,4 +197,19 @@ fn depthwise(shape: &Shape) -> Work {
         .with(Count::Tap, (pixels * blocks - moves) * taps)
         .with(Count::Border, pixels * blocks - moves)
         .with(Count::Piece, shape.out_h * blocks * taps)
+}
+
+/// Channel by channel, along two rows of the result at once. Where some of their operand is padding, they are computed in parts.
+fn rolling(shape: &Shape) -> Work {
+    let pairs = shape.out_h.div_ceil(2);
+    let padded =
+        |row: usize| rows_inside(shape, row, 0) < shape.k_h || rows_inside(shape, row + 1, 0) < shape.k_h;
+    let padded = (0..shape.out_h).step_by(2).filter(|&row| padded(row)).count();
+    let parts = pairs - padded + padded * shape.out_w.div_ceil(pack::rolling_pixels(shape));
+    let turn = if shape.stride_w == 1 { Count::Turn } else { Count::Tile };
+    Work::default()
+        .with(turn, pairs * shape.in_c * shape.out_w)
+        .with(Count::Line, parts * shape.in_c)
+        .with(Count::Piece, parts)
+        .with(Count::Result, shape.out_h * shape.out_w * shape.in_c)
 }

@@ -41,6 +41,8 @@ pub(super) enum Way {
     Winograd(Shape),
     /// Convolution of each channel with one filter.
     Depthwise(Shape),
+    /// The same with filters of 3 × 3, along two rows at once.
+    Rolling(Shape),
     /// Matrix product, of rows in pairs or alone.
     Dense(Pixels),
 }
@@ -85,20 +87,20 @@ impl Processor for V6m {
                 let proven = (!ways.is_empty()).then(|| Proven::of(asked)).flatten();
                 let layer = |(way, work, cycles): (Way, Work, u64)| {
                     let proven = proven.clone()?;
+                    if matches!(way, Way::Rolling(_)) && proven.form.signed {
+                        return None;
+                    }
                     let results = (work.of(Count::Result) + work.of(Count::Left)) as usize;
                     let corrected = if proven.form.signed { results } else { 0 };
                     let work = work.with(Count::Corrected, corrected);
                     let choice = choice(Kernel::Layer(way, proven), cycles);
-                    Some(match way {
-                        Way::Winograd(shape) => Choice {
-                            work,
-                            workspace: winograd::workspace(&shape, TILES, Shared::Filters),
-                            images: shape.images,
-                            rows_at_once: 2,
-                            ..choice
-                        },
-                        _ => Choice { work, ..choice },
-                    })
+                    let (workspace, rows_at_once) = match way {
+                        Way::Winograd(shape) => (winograd::workspace(&shape, TILES, Shared::Filters), 2),
+                        Way::Rolling(_) => (0, 2),
+                        _ => (0, 1),
+                    };
+                    let images = if let Way::Winograd(shape) = way { shape.images } else { 1 };
+                    Some(Choice { work, workspace, images, rows_at_once, ..choice })
                 };
                 ways.into_iter().filter_map(layer).collect()
             }
@@ -143,7 +145,12 @@ fn ways(asked: &Asked<'_>) -> Vec<Way> {
                 && shape.k_h * shape.k_w <= MOST_TAPS
                 && *groups > 1 =>
         {
-            vec![Way::Depthwise(shape)]
+            // It takes two rows of the result at once, and more code.
+            let small = asked.options.optimize == Optimize::Size && !asked.all;
+            let rolls = asked.whole && asked.roomy && !small;
+            let rolls = rolls && pack::rolls(&shape, &layer.weights);
+            let rolling = rolls.then_some(Way::Rolling(shape));
+            rolling.into_iter().chain([Way::Depthwise(shape)]).collect()
         }
         _ => Vec::new(),
     }
@@ -173,6 +180,7 @@ impl Way {
             Way::Dense(Pixels::WideSingles) => KernelId::DenseI8V6mWide,
             Way::Winograd(_) => KernelId::Conv2dI8V6mWinograd,
             Way::Depthwise(_) => KernelId::Depthwise2dI8V6m,
+            Way::Rolling(_) => KernelId::Depthwise2dI8V6mRolling,
         }
     }
 }
@@ -201,10 +209,18 @@ impl kernel::Kernel for Kernel {
     fn calls<'a>(&self, selector: &mut Selector<'a>, node: &'a Node) -> Selected {
         match self {
             Kernel::Layer(Way::Conv(shape, pixels), proven) => {
-                selector.windowed(node, shape, Some(*pixels), proven)
+                selector.over_all_channels(node, shape, *pixels, proven)
+            }
+            Kernel::Layer(Way::Depthwise(shape), proven) => {
+                let weights = Data::from_i8(&pack::taps_in_threes(&proven.layer.weights, shape.out_c));
+                let weights = (weights, Element::I8);
+                selector.depthwise(node, shape, KernelId::Depthwise2dI8V6m, weights, proven)
+            }
+            Kernel::Layer(Way::Rolling(shape), proven) => {
+                let weights = (Data::from_i32(&pack::columns(&proven.layer.weights)), Element::I32);
+                selector.depthwise(node, shape, KernelId::Depthwise2dI8V6mRolling, weights, proven)
             }
             Kernel::Layer(Way::Winograd(shape), proven) => selector.winograd_halves(node, shape, proven),
-            Kernel::Layer(Way::Depthwise(shape), proven) => selector.windowed(node, shape, None, proven),
             Kernel::Layer(Way::Dense(pixels), proven) => selector.dense_windowed(node, *pixels, proven),
             Kernel::Add(by) => selector.sum(node, KernelId::AddI8V6m, by, true),
         }
@@ -216,7 +232,10 @@ impl kernel::Kernel for Kernel {
 
     fn workspaces(&self, choice: &Choice, _: &Graph, _: &Node, cores: usize) -> Option<usize> {
         let image = match self {
-            Kernel::Layer(Way::Conv(shape, _) | Way::Winograd(shape) | Way::Depthwise(shape), _) => shape,
+            Kernel::Layer(
+                Way::Conv(shape, _) | Way::Winograd(shape) | Way::Depthwise(shape) | Way::Rolling(shape),
+                _,
+            ) => shape,
             _ => return None,
         };
         (image.images == 1).then(|| kernel::workspaces_of(choice, cores))
@@ -235,29 +254,45 @@ impl kernel::Kernel for Kernel {
 }
 
 impl<'a> Selector<'a> {
-    /// A convolution over all channels, with its pixels in pairs or alone, or one of each channel.
+    /// A convolution over all channels, with its pixels in pairs or alone.
+    fn over_all_channels(
+        &mut self,
+        node: &'a Node,
+        shape: &Shape,
+        pixels: Pixels,
+        proven: &Proven,
+    ) -> Selected {
+        let filters = pixels.filters(&proven.layer, shape.k_w * shape.in_c);
+        let (kernel, weights) = (Way::Conv(*shape, pixels).id(), self.filters(&filters, proven, pixels));
+        self.windowed(node, shape, kernel, weights, (proven, false))
+    }
+
+    /// A convolution of each channel.
+    fn depthwise(
+        &mut self,
+        node: &'a Node,
+        shape: &Shape,
+        kernel: KernelId,
+        (weights, element): (Data, Element),
+        proven: &Proven,
+    ) -> Selected {
+        let weights = self.step_constant("WEIGHTS", weights);
+        self.windowed(node, shape, kernel, vec![Arg::Constant(weights, element)], (proven, true))
+    }
+
+    /// A convolution with these weights, whose first values are constants of the requantisation or not.
     fn windowed(
         &mut self,
         node: &'a Node,
         shape: &Shape,
-        pixels: Option<Pixels>,
-        proven: &Proven,
+        kernel: KernelId,
+        weights: Vec<Arg>,
+        (proven, firsts): (&Proven, bool),
     ) -> Selected {
         let (x, y) = (node.operands[0], node.result);
-        let (kernel, weights) = match pixels {
-            Some(pixels) => {
-                let filters = pixels.filters(&proven.layer, shape.k_w * shape.in_c);
-                (Way::Conv(*shape, pixels).id(), self.filters(&filters, proven, pixels))
-            }
-            None => {
-                let weights = Data::from_i8(&pack::taps_in_threes(&proven.layer.weights, shape.out_c));
-                let weights = self.step_constant("WEIGHTS", weights);
-                (KernelId::Depthwise2dI8V6m, vec![Arg::Constant(weights, Element::I8)])
-            }
-        };
         let conv = Arg::Struct(self.conv_params(shape));
         let pad = Arg::Int(self.ty(x).zero_point().into());
-        let requant = self.half_requant(proven, pixels.is_none());
+        let requant = self.half_requant(proven, firsts);
         let (x, y) = (self.rows(x)?, self.rows(y)?);
         let images = conv::Images { x, y, count: shape.images, out_h: shape.out_h };
         self.call_on(images, kernel, &[], &[conv], &[weights, vec![pad, requant]].concat(), &[]);

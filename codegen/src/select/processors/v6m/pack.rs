@@ -2,6 +2,8 @@
 //!
 //! Both come in windows of two taps, of four or of eight, with weights from 0 to 255: 128 more than they are. A filter's rows are filled up to whole windows.
 
+use crate::select::shape::Shape;
+
 /// Most taps of a part: how many operands the kernels hold.
 pub(super) const MOST_PART: usize = 144;
 
@@ -203,6 +205,42 @@ pub(super) fn taps_in_threes(weights: &[i8], channels: usize) -> Vec<i8> {
     filled.flat_map(|tap| (0..channels).map(move |o| (tap, o))).map(|(tap, o)| weight(tap, o)).collect()
 }
 
+/// Elements of padding that the kernel for depthwise filters of 3 × 3 has: for three columns at least.
+const ROLLING_PADDING: usize = 1024;
+
+/// Whether that kernel computes a layer with these weights `[o][9]`.
+pub(super) fn rolls(shape: &Shape, weights: &[i8]) -> bool {
+    let Shape { k_h, k_w, stride_h, stride_w, dilation_h, dilation_w, in_w, out_w, .. } = *shape;
+    let columns = (out_w.max(1) - 1) * stride_w + 3;
+    // The first two rows of a column are a window.
+    let fits = |filter: &[i8]| (0..3).all(|k| filter[k] != i8::MIN || filter[3 + k] != i8::MIN);
+    [k_h, k_w, dilation_h, dilation_w] == [3, 3, 1, 1]
+        && (1..=2).contains(&stride_w)
+        && stride_h == stride_w
+        && shape.pad_left <= 1
+        && columns <= in_w + shape.pad_left + 1
+        && 3 * shape.in_c <= ROLLING_PADDING
+        && weights.chunks_exact(9).all(fits)
+}
+
+/// Pixels that it computes at once where rows of the operand are padding.
+pub(super) fn rolling_pixels(shape: &Shape) -> usize {
+    let columns = ROLLING_PADDING / shape.in_c.max(1);
+    match shape.in_w <= columns {
+        true => shape.out_w.max(1),
+        false => columns.saturating_sub(3) / shape.stride_w.max(1) + 1,
+    }
+}
+
+/// Its weights: words of the filters' columns, from the last one on. The rows' weights are bytes 0, 1 and 3.
+pub(super) fn columns(weights: &[i8]) -> Vec<i32> {
+    let word = |filter: &[i8], k: usize| {
+        let [a, b, c] = [0, 3, 6].map(|row| filter[row + k] as u8);
+        i32::from_le_bytes([a, b, 0, c])
+    };
+    weights.chunks_exact(9).flat_map(|filter| [2, 1, 0].map(|k| word(filter, k))).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -254,6 +292,12 @@ mod tests {
         let fit = |weights: &[i8]| Filters::new(weights, 1, weights.len()).fit_windows();
         assert!(fit(&[127, -127, 127, -128]) && fit(&[1, -128, -128, 1]));
         assert!(!fit(&[1, 1, -128, -128]));
+    }
+
+    #[test]
+    fn columns_come_from_the_last_one_on() {
+        let words = columns(&[1, 2, 3, 4, 5, 6, 7, -8, 9]);
+        assert_eq!(words, [0x09_00_06_03, 0xf8_00_05_02_u32 as i32, 0x07_00_04_01]);
     }
 
     #[test]

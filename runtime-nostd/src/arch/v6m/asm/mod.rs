@@ -39,5 +39,6 @@ macro_rules! requantised {
 pub(crate) mod depthwise;
 pub(crate) mod operand;
 pub(crate) mod pair;
+pub(crate) mod rolling;
 pub(crate) mod single;
 pub(crate) mod winograd;

@@ -3,5 +3,6 @@
 pub(crate) mod depthwise;
 pub(crate) mod operand;
 pub(crate) mod pair;
+pub(crate) mod rolling;
 pub(crate) mod single;
 pub(crate) mod winograd;
