@@ -8,9 +8,9 @@ use kiln::kernels::{
     conv2d_i8_dsp_exact, conv2d_i8_dsp_points, conv2d_i8_dsp_points_small, conv2d_i8_dsp_small,
     conv2d_i8_dsp_winograd, conv2d_i8_v6m_pairs, conv2d_i8_v6m_pairs_wide, conv2d_i8_v6m_singles,
     conv2d_i8_v6m_winograd, dense_i8_dsp, dense_i8_dsp_compact, dense_i8_dsp_dot, depthwise2d_i8_dsp,
-    depthwise2d_i8_dsp_compact, depthwise2d_i8_dsp_planar, depthwise2d_i8_v6m, depthwise2d_i8_v6m_rolling,
-    max_pool2d_i8_dsp, mean_pool2d_i8_dsp, Band, CompactConv, CompactDense, Conv, HalfRequant, MeanLinear,
-    Pool, Requant, Rescale, Rows, Scale, Stride,
+    depthwise2d_i8_dsp_compact, depthwise2d_i8_dsp_planar, depthwise2d_i8_v6m, depthwise2d_i8_v6m_column,
+    depthwise2d_i8_v6m_rolling, max_pool2d_i8_dsp, mean_pool2d_i8_dsp, Band, CompactConv, CompactDense, Conv,
+    HalfRequant, MeanLinear, Pool, Requant, Rescale, Rows, Scale, Stride,
 };
 
 #[cfg(not(target_arch = "arm"))]
@@ -153,6 +153,10 @@ fn run(rng: &mut Rng, mut scratch: Scratch<'_>) -> Result<(), Mismatch> {
             conv2d_i8_v6m_pairs_wide(&p, x_rows, bytes, rests, w, part, 0, &half, y_rows, band);
         }
         16 => conv2d_i8_v6m_pairs(&p, x_rows, bytes, w, part, 0, &half, y_rows, band),
+        17 if rng.one_in(3) => {
+            let column = Conv { k_w: 1, stride_h: 1, stride_w: 1, dilation_h: 1, pad_left: 0, ..p };
+            depthwise2d_i8_v6m_column(&column, x_rows, w, 0, &half, y_rows, band);
+        }
         17 if rng.one_in(2) => conv2d_i8_v6m_winograd(&near, x_rows, w, 0, &half, work, y_rows, band),
         17 => conv2d_i8_v6m_singles(&p, x_rows, w, w, part, 0, &half, y_rows, band),
         #[cfg(not(target_arch = "arm"))]

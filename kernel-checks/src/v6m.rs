@@ -7,7 +7,8 @@ use core::cell::Cell;
 use kiln::kernels::{
     add_i8_mve, add_i8_v6m, conv2d_i8_v6m_pairs, conv2d_i8_v6m_pairs_crew, conv2d_i8_v6m_pairs_wide,
     conv2d_i8_v6m_pairs_wide_crew, conv2d_i8_v6m_singles, dense_i8_v6m_wide, depthwise2d_i8_v6m,
-    depthwise2d_i8_v6m_rolling, depthwise2d_i8_v6m_rolling_crew, AddLinear, Band, Conv, HalfRequant, Rows,
+    depthwise2d_i8_v6m_column, depthwise2d_i8_v6m_column_crew, depthwise2d_i8_v6m_rolling,
+    depthwise2d_i8_v6m_rolling_crew, AddLinear, Band, Conv, HalfRequant, Rows,
 };
 
 pub(crate) const CHECKS: &[Check] = &[
@@ -26,6 +27,7 @@ pub(crate) const CHECKS: &[Check] = &[
     Check { name: "dense_i8_v6m_wide, by definition", run: dense },
     Check { name: "depthwise2d_i8_v6m, by definition", run: depthwise },
     Check { name: "depthwise2d_i8_v6m_rolling, by definition", run: rolling },
+    Check { name: "depthwise2d_i8_v6m_column, by definition", run: column },
     Check {
         name: "add_i8_v6m, by definition",
         run: |rng, scratch| add(rng, scratch, |p, a, b, y| add_i8_v6m::<17>(p, a, b, y)),
@@ -218,15 +220,12 @@ fn depthwise(rng: &mut Rng, mut scratch: Scratch<'_>) -> Result<(), Mismatch> {
     let y = scratch.bytes.twins(out_h * out_row, offset, rng.i8());
     for (index, y) in y.expected().iter().enumerate() {
         let (pixel, o) = (index / p.out_c, index % p.out_c);
-        let mut channel = [0; 6];
-        let channel = &mut channel[..words];
-        channel.copy_from_slice(&channels[words * o..][..words]);
+        let channel = &channels[words * o..][..words];
         let v = (0..taps).fold(channel[0], |v, k| {
             let at = tap(&p, [pixel / p.out_w, pixel % p.out_w], [k / p.k_w, k % p.k_w], o);
             v + i32::from(at.map_or(pad, |at| x[at].get())) * i32::from(w[k * p.in_c + o])
         });
-        channel[1..].rotate_right(words - 4);
-        y.set(requantize(v, &channel[1..], &q));
+        y.set(requantize_depthwise(v, channel, &q));
     }
     let run = |x: Rows<'_, i8>, y: Rows<'_, i8>, band| depthwise2d_i8_v6m(&p, x, w, pad, &q, y, band);
     let (split, overlaid) = run_any(rng, &mut scratch, (&p, out_h), x, y.got(), run);
@@ -285,6 +284,49 @@ fn rolling(rng: &mut Rng, mut scratch: Scratch<'_>) -> Result<(), Mismatch> {
     let (split, overlaid) = run_pairs(rng, &mut scratch, (&p, out_h), x, y.got(), run);
     let case = describe(&p).with("offset", offset).with("split", split);
     y.compare(case.with("overlaid", i32::from(overlaid)))
+}
+
+fn column(rng: &mut Rng, mut scratch: Scratch<'_>) -> Result<(), Mismatch> {
+    let (p, _) = shape(rng, false);
+    let k_h = if rng.one_in(4) { rng.size(4, 30) } else { rng.size(1, 4) };
+    let mut p = Conv { k_h, k_w: 1, stride_h: 1, stride_w: 1, dilation_h: 1, pad_left: 0, ..p };
+    (p.in_c, p.in_w) = if rng.one_in(4) { (rng.size(60, 140), 1) } else { (rng.size(1, 20), rng.size(1, 4)) };
+    (p.in_h, p.pad_top) = (rng.size(1, 6), rng.size(0, 2));
+    let out_h = resize(&mut p);
+    (p.out_w, p.out_c, p.groups) = (rng.size(1, p.in_w), p.in_c, p.in_c);
+    let x = scratch.bytes.take_at(p.in_h * p.in_w * p.in_c, rng.size(0, 3));
+    rng.fill_i8(x);
+    let x = cells(x);
+    let filters = scratch.bytes.take(k_h * p.in_c);
+    rng.fill_i8(filters);
+    let w = scratch.words.take(filters.len());
+    w.iter_mut().zip(filters.iter()).for_each(|(word, &weight)| *word = weight.into());
+    let words = if rng.one_in(2) { 4 } else { 6 };
+    let channels = draw_channels(rng, &mut scratch, p.in_c, words);
+    let (lo, hi) = rng.clamp(0);
+    let q = HalfRequant { channels, words, shift: rng.int(0, 24) as u32, lo, hi };
+    let pad = rng.i8();
+    let y = scratch.bytes.twins(out_h * p.out_w * p.out_c, rng.size(0, 3), rng.i8());
+    for (index, y) in y.expected().iter().enumerate() {
+        let (pixel, o) = (index / p.out_c, index % p.out_c);
+        let channel = &channels[words * o..][..words];
+        let v = filters[k_h * o..][..k_h].iter().enumerate().fold(channel[0], |v, (k, w)| {
+            let at = tap(&p, [pixel / p.out_w, pixel % p.out_w], [k, 0], o);
+            v + i32::from(at.map_or(pad, |at| x[at].get())) * i32::from(*w)
+        });
+        y.set(requantize_depthwise(v, channel, &q));
+    }
+    let on_crew = rng.one_in(3);
+    let run = |x: Rows<'_, i8>, y: Rows<'_, i8>, band: Band| match on_crew {
+        false => depthwise2d_i8_v6m_column(&p, x, w, pad, &q, y, band),
+        true => depthwise2d_i8_v6m_column_crew(&CREW, 2, &p, x, w, pad, &q, y, band),
+    };
+    let (x, y_rows) = (Rows::whole(x, p.in_w * p.in_c), Rows::whole(y.got(), p.out_w * p.out_c));
+    let split = rng.size(0, out_h);
+    for band in [Band { first: 0, rows: split }, Band { first: split, rows: out_h - split }] {
+        run(x, y_rows, band);
+    }
+    y.compare(describe(&p).with("split", split).with("words", words).with("on_crew", i32::from(on_crew)))
 }
 
 /// A kernel of sums.
@@ -379,6 +421,17 @@ pub(crate) fn requantize(v: i32, channel: &[i32], q: &HalfRequant<'_>) -> i8 {
     let sum = (v as u32).wrapping_mul(low) >> 14;
     let sum = sum.wrapping_add((v as u32).wrapping_mul(high)).wrapping_add(constant as u32);
     (sum as i32 >> q.shift) as i8
+}
+
+/// The same for all words of a depthwise channel.
+fn requantize_depthwise(v: i32, channel: &[i32], q: &HalfRequant<'_>) -> i8 {
+    match *channel {
+        [_, limit, constant, multiplier] => requantize(v, &[limit, constant, multiplier], q),
+        [_, limit, constant, multiplier, origin, below] => {
+            requantize(v, &[origin, below, limit, constant, multiplier], q)
+        }
+        _ => 0,
+    }
 }
 
 /// Packs filters, each of `size` taps, in parts of `part` taps.

@@ -477,6 +477,14 @@ macro_rules! kernel_table {
             Depthwise2dI8xi16Once = depthwise2d_i8xi16_once(I8, I16) -> I8 { arithmetic: Once };
         }
         V6m {
+            Depthwise2dI8V6mColumn = depthwise2d_i8_v6m_column(I8, I8) -> I8 {
+                arithmetic: Halves, on_crew: Depthwise2dI8V6mColumnCrew,
+                cycles: &[
+                    (M0, cycles(5000, 40000, 2000).each(&[(Tile, 700_000), (Tap, 40_000)])),
+                    (M4, cycles(5000, 40000, 2000).each(&[(Tile, 700_000), (Tap, 40_000)])),
+                ]
+            };
+            Depthwise2dI8V6mColumnCrew = depthwise2d_i8_v6m_column_crew(I8, I8) -> I8 { arithmetic: Halves };
             Depthwise2dI8V6m = depthwise2d_i8_v6m(I8, I8) -> I8 {
                 arithmetic: Halves, on_crew: Depthwise2dI8V6mCrew,
                 cycles: &[

@@ -13,6 +13,7 @@
 //!
 //! The hot loops are assembly (`asm`) where the processor has the instructions, and plain Rust with the same results elsewhere (`plain`).
 
+pub(crate) mod column;
 pub(crate) mod conv;
 pub(crate) mod dense;
 pub(crate) mod depthwise;
@@ -29,7 +30,7 @@ pub(crate) mod winograd;
 /// What generated code calls.
 pub(crate) mod kernels {
     pub use super::steps::HalfRequant;
-    pub use super::{conv::*, dense::*, depthwise::*, elementwise::*, parts::*, winograd::*};
+    pub use super::{column::*, conv::*, dense::*, depthwise::*, elementwise::*, parts::*, winograd::*};
 }
 
 use super::v6m_blocks as blocks;

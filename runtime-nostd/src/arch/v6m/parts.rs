@@ -1,6 +1,7 @@
 //! Kernels whose results two cores compute, in parts of rows or pixels. Each part is a call of the kernel itself, so that the results are the same bits.
 #![allow(unsafe_code)]
 
+use super::column::depthwise2d_i8_v6m_column;
 use super::conv::{conv2d_i8_v6m_pairs, conv2d_i8_v6m_pairs_wide, conv2d_i8_v6m_singles};
 use super::depthwise::{depthwise2d_i8_v6m, depthwise2d_i8_v6m_rolling};
 use super::steps::HalfRequant;
@@ -20,4 +21,6 @@ in_parts! {
         (w: &[i8], pad: i8, q: &HalfRequant<'_>) () y () if |_p| false;
     pub fn depthwise2d_i8_v6m_rolling_crew = depthwise2d_i8_v6m_rolling <>
         (w: &[i32], pad: i8, q: &HalfRequant<'_>) () y () if |_p| false, rows = 2;
+    pub fn depthwise2d_i8_v6m_column_crew = depthwise2d_i8_v6m_column <>
+        (w: &[i32], pad: i8, q: &HalfRequant<'_>) () y () if |_p| false, rows = 3;
 }

@@ -43,6 +43,7 @@ impl Way {
             Way::Winograd(shape) => winograd::work(&shape, TILES),
             Way::Depthwise(shape) => calls(depthwise(&shape), &shape, asked.whole),
             Way::Rolling(shape) => calls(rolling(&shape), &shape, asked.whole),
+            Way::Column(shape) => calls(column(&shape), &shape, asked.whole),
         }
     }
 
@@ -67,8 +68,8 @@ impl Way {
                 (shape, [1, blocks], 1)
             }
             Way::Depthwise(shape) => (shape, [shape.in_c.div_ceil(CHANNELS); 2], 1),
-            // They ask once for each two rows of the result.
-            Way::Dense(_) | Way::Winograd(_) | Way::Rolling(_) => return 0,
+            // They ask once for each two or three rows of the result.
+            Way::Dense(_) | Way::Winograd(_) | Way::Rolling(_) | Way::Column(_) => return 0,
         };
         let rows: usize = (0..shape.out_h).map(|row| rows_inside(&shape, row, 0)).sum();
         let operand = operand.map_or(0, |ring| {
@@ -212,4 +213,15 @@ fn rolling(shape: &Shape) -> Work {
         .with(Count::Line, parts * shape.in_c)
         .with(Count::Piece, parts)
         .with(Count::Result, shape.out_h * shape.out_w * shape.in_c)
+}
+
+/// Three rows at once, and a channel at a time.
+fn column(shape: &Shape) -> Work {
+    let (threes, taps) = (shape.out_h.div_ceil(3) * shape.out_w, shape.k_h);
+    let parts = threes * shape.in_c.div_ceil(CHANNELS);
+    Work::default()
+        .with(Count::Product, 3 * threes * shape.in_c * taps)
+        .with(Count::Result, 3 * threes * shape.in_c)
+        .with(Count::Tile, parts)
+        .with(Count::Tap, parts * (taps + 2))
 }

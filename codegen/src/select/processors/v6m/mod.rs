@@ -43,6 +43,8 @@ pub(super) enum Way {
     Depthwise(Shape),
     /// The same with filters of 3 × 3, along two rows at once.
     Rolling(Shape),
+    /// The same with filters of k × 1, for three rows at once.
+    Column(Shape),
     /// Matrix product, of rows in pairs or alone.
     Dense(Pixels),
 }
@@ -97,6 +99,7 @@ impl Processor for V6m {
                     let (workspace, rows_at_once) = match way {
                         Way::Winograd(shape) => (winograd::workspace(&shape, TILES, Shared::Filters), 2),
                         Way::Rolling(_) => (0, 2),
+                        Way::Column(_) => (0, 3),
                         _ => (0, 1),
                     };
                     let images = if let Way::Winograd(shape) = way { shape.images } else { 1 };
@@ -145,12 +148,12 @@ fn ways(asked: &Asked<'_>) -> Vec<Way> {
                 && shape.k_h * shape.k_w <= MOST_TAPS
                 && *groups > 1 =>
         {
-            // It takes two rows of the result at once, and more code.
+            // They take two or three rows of the result at once, and more code.
             let small = asked.options.optimize == Optimize::Size && !asked.all;
-            let rolls = asked.whole && asked.roomy && !small;
-            let rolls = rolls && pack::rolls(&shape, &layer.weights);
-            let rolling = rolls.then_some(Way::Rolling(shape));
-            rolling.into_iter().chain([Way::Depthwise(shape)]).collect()
+            let may = asked.whole && asked.roomy && !small;
+            let rolling = (may && pack::rolls(&shape, &layer.weights)).then_some(Way::Rolling(shape));
+            let column = (may && pack::is_column(&shape)).then_some(Way::Column(shape));
+            rolling.into_iter().chain(column).chain([Way::Depthwise(shape)]).collect()
         }
         _ => Vec::new(),
     }
@@ -181,6 +184,7 @@ impl Way {
             Way::Winograd(_) => KernelId::Conv2dI8V6mWinograd,
             Way::Depthwise(_) => KernelId::Depthwise2dI8V6m,
             Way::Rolling(_) => KernelId::Depthwise2dI8V6mRolling,
+            Way::Column(_) => KernelId::Depthwise2dI8V6mColumn,
         }
     }
 }
@@ -216,6 +220,11 @@ impl kernel::Kernel for Kernel {
                 let weights = (weights, Element::I8);
                 selector.depthwise(node, shape, KernelId::Depthwise2dI8V6m, weights, proven)
             }
+            Kernel::Layer(Way::Column(shape), proven) => {
+                let words: Vec<i32> = proven.layer.weights.iter().map(|&w| w.into()).collect();
+                let weights = (Data::from_i32(&words), Element::I32);
+                selector.depthwise(node, shape, KernelId::Depthwise2dI8V6mColumn, weights, proven)
+            }
             Kernel::Layer(Way::Rolling(shape), proven) => {
                 let weights = (Data::from_i32(&pack::columns(&proven.layer.weights)), Element::I32);
                 selector.depthwise(node, shape, KernelId::Depthwise2dI8V6mRolling, weights, proven)
@@ -233,7 +242,11 @@ impl kernel::Kernel for Kernel {
     fn workspaces(&self, choice: &Choice, _: &Graph, _: &Node, cores: usize) -> Option<usize> {
         let image = match self {
             Kernel::Layer(
-                Way::Conv(shape, _) | Way::Winograd(shape) | Way::Depthwise(shape) | Way::Rolling(shape),
+                Way::Conv(shape, _)
+                | Way::Winograd(shape)
+                | Way::Depthwise(shape)
+                | Way::Rolling(shape)
+                | Way::Column(shape),
                 _,
             ) => shape,
             _ => return None,

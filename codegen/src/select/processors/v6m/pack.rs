@@ -241,6 +241,12 @@ pub(super) fn columns(weights: &[i8]) -> Vec<i32> {
     weights.chunks_exact(9).flat_map(|filter| [2, 1, 0].map(|k| word(filter, k))).collect()
 }
 
+/// Whether the kernel for filters of one column computes it.
+pub(super) fn is_column(shape: &Shape) -> bool {
+    let Shape { k_h, k_w, stride_h, stride_w, dilation_h, pad_left, in_w, out_w, .. } = *shape;
+    [k_w, stride_h, stride_w, dilation_h, pad_left] == [1, 1, 1, 1, 0] && k_h <= 30 && out_w <= in_w
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -36,6 +36,7 @@ macro_rules! requantised {
     };
 }
 
+pub(crate) mod column;
 pub(crate) mod depthwise;
 pub(crate) mod operand;
 pub(crate) mod pair;
