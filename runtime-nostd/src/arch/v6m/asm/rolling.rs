@@ -51,7 +51,7 @@ pub(crate) fn roll(part: &Part<'_>) {
         pad: i32::from(pad).wrapping_add(i32::from(pad) << 16),
         pads_left: padded,
     };
-    // SAFETY: each of `count` channels reads three words of weights, four constants, and of the rows those elements of `inside` that are its own. It writes its own results. All of them are
+    // SAFETY: each of `count` channels reads three words of weights, four constants, and of each row its own elements of the columns that are not padding, of which a pixel has one at least. It writes its own results. All of them are
     // there: `lengths` has compared them. What is written are cells.
     unsafe {
         if stride == 1 {
