@@ -496,8 +496,8 @@ macro_rules! kernel_table {
             Depthwise2dI8V6mRolling = depthwise2d_i8_v6m_rolling(I8, I8) -> I8 {
                 arithmetic: Halves, on_crew: Depthwise2dI8V6mRollingCrew,
                 cycles: &[
-                    (M0, cycles(0, 0, 2000).each(&[(Turn, 114900), (Tile, 146000), (Line, 142600), (Piece, 2100000)])),
-                    (M4, cycles(0, 0, 8200).each(&[(Turn, 111000), (Tile, 140000), (Line, 140000), (Piece, 2100000)])),
+                    (M0, cycles(0, 0, 1000).each(&[(Turn, 114500), (Tile, 145600), (Line, 142900), (Piece, 1500000)])),
+                    (M4, cycles(0, 0, 1000).each(&[(Turn, 111000), (Tile, 140000), (Line, 140000), (Piece, 1500000)])),
                 ]
             };
             Depthwise2dI8V6mRollingCrew = depthwise2d_i8_v6m_rolling_crew(I8, I8) -> I8 { arithmetic: Halves };

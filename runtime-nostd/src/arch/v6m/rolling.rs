@@ -68,6 +68,7 @@ impl Part<'_> {
         let inside = reach(self.pixels, stride, 3).checked_sub(padded)?;
         let [read, written] = [product(inside, channels), product(self.pixels, channels)];
         let there = matches!(stride, 1 | 2)
+            && self.pixels > 0
             && channels > 0
             && w.len() >= product(3, channels)
             && q.words == 4

@@ -51,7 +51,7 @@ pub(crate) fn roll(part: &Part<'_>) {
         pad: i32::from(pad).wrapping_add(i32::from(pad) << 16),
         pads_left: padded,
     };
-    // SAFETY: each of `count` channels reads three words of weights, four constants, and of the rows those elements of `inside` that are its own. It writes its own results. All of them are
+    // SAFETY: each of `count` channels reads three words of weights, four constants, and of each row its own elements of the columns that are not padding, of which a pixel has one at least. It writes its own results. All of them are
     // there: `lengths` has compared them. What is written are cells.
     unsafe {
         if stride == 1 {
@@ -245,7 +245,7 @@ unsafe fn by_one(parameters: *const Parameters) {
             mov r7, r5
             .endm
 
-            // Of the result that a column begins.
+            // Of the result that a column begins. Behind r4 are the constants of its requantisation then.
             .macro kiln_first
             add r4, sp, #4*6
             ldm r4!, {{r1, r2}}
@@ -337,7 +337,6 @@ unsafe fn by_one(parameters: *const Parameters) {
             kiln_last
             kiln_second
             kiln_first
-            add r4, sp, #4*11
             kiln_requantise r0, r3, r1, r2, r5, r6, r7
             kiln_store
             ldm r4!, {{r0, r1, r2, r3}}
@@ -428,7 +427,7 @@ unsafe fn by_two(parameters: *const Parameters) {
             mov r7, r0
             .endm
 
-            // Of the result that a column begins.
+            // Of the result that a column begins. Behind r4 are the constants of its requantisation then.
             .macro kiln_first
             add r4, sp, #4*6
             ldm r4!, {{r3, r5}}
@@ -501,7 +500,6 @@ unsafe fn by_two(parameters: *const Parameters) {
             lsls r5, r2, #16
             subs r1, r1, r5
             kiln_first
-            add r4, sp, #4*11
             kiln_requantise r1, r2, r0, r3, r5, r6, r7
             add r4, sp, #4*16
             ldm r4!, {{r6, r7}}
