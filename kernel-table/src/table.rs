@@ -480,8 +480,8 @@ macro_rules! kernel_table {
             Depthwise2dI8V6mColumn = depthwise2d_i8_v6m_column(I8, I8) -> I8 {
                 arithmetic: Halves, on_crew: Depthwise2dI8V6mColumnCrew,
                 cycles: &[
-                    (M0, cycles(5000, 40000, 2000).each(&[(Tile, 700_000), (Tap, 40_000)])),
-                    (M4, cycles(5000, 40000, 2000).each(&[(Tile, 700_000), (Tap, 40_000)])),
+                    (M0, cycles(5000, 40400, 1500).each(&[(Tile, 880_000), (Tap, 90_700)])),
+                    (M4, cycles(5000, 40400, 1500).each(&[(Tile, 880_000), (Tap, 90_700)])),
                 ]
             };
             Depthwise2dI8V6mColumnCrew = depthwise2d_i8_v6m_column_crew(I8, I8) -> I8 { arithmetic: Halves };
