@@ -112,11 +112,13 @@ fn wishes(
         let possible = has.is_some() || faster.workspace == 0;
         if possible && (workspace.is_some() || faster.rows_at_once > own.rows_at_once) {
             let bytes = workspace.map_or(0, |(_, bytes)| faster.workspace - bytes);
+            // Cores that share the step compute so many rows each.
+            let cores = step.at_once.max(1) / own.rows_at_once.max(1);
             wishes.push(Wish {
                 node: *node,
                 step: index,
                 workspace: workspace.map(|(workspace, _)| (workspace, faster.workspace)),
-                at_once: faster.rows_at_once,
+                at_once: cores.max(1) * faster.rows_at_once,
                 needed: in_use(index + 1).saturating_add(bytes),
             });
         }
