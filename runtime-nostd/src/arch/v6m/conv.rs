@@ -104,13 +104,16 @@ fn in_pairs<const TAPS: usize>(
     }
 }
 
+/// Two pixels, and where their results are.
+type Two<'a> = ([Pixel; 2], [&'a [Cell<i8>]; 2]);
+
 /// The next two pixels, and where their results are. Where only one is left, or may be taken because the other one is in the next row (`by_row`), both are the same.
 #[inline(always)]
 fn next_two<'a, const TAPS: usize>(
     pixels: &mut Pixels<'a>,
     operand: &Operand<'_, TAPS>,
     by_row: bool,
-) -> Option<([Pixel; 2], [&'a [Cell<i8>]; 2])> {
+) -> Option<Two<'a>> {
     let p = operand.p;
     let first_of = |row| Pixel::new(p, operand.x, row, 0);
     pixels.begin(p, first_of)?;
