@@ -284,13 +284,14 @@ mod tests {
         let filters = Filters::wide(&weights, 2, 9, 4);
         assert_eq!((filters.size, filters.part()), (12, 12));
         assert!(filters.fit_windows());
-        assert_eq!(filters.rest_count(), 3);
+        assert_eq!(filters.rest_count(), 5);
         let whole: Vec<i8> = filters.taps.iter().zip(&filters.rests).map(|(w, rest)| w + rest).collect();
         assert_eq!(whole[..9], weights[..9]);
         assert_eq!(whole[12..21], weights[9..]);
         let (packed, rests) = filters.pairs();
-        assert_eq!(packed[24..], [3, 0]);
-        assert_eq!(rests, [1, -103i8 as u8, 5, -128i8 as u8, 6, -128i8 as u8].map(|byte| byte));
+        assert_eq!(packed[24..], [4, 1]);
+        let expected = [1, -103, 5, -128, 6, -128, 7, -1, 7, -5];
+        assert_eq!(rests, expected.map(|byte: i8| byte as u8));
     }
 
     #[test]
