@@ -53,30 +53,35 @@ impl Way {
         asked.layer().map_or(0, |layer| pixels.filters(&layer, shape.k_w * shape.in_c).rest_count())
     }
 
-    /// How many times it finds a row by a division. It asks for the lap of each pixel's first row, then for each row of the window, which is on the same lap or the next one, and for the
-    /// row of the result: in pairs for each pixel.
+    /// How many times it finds a row by a division. It asks for the lap of the first row that a pixel reads, in pairs once for all pixels of a row, then for each row of the window, which is on the same
+    /// lap or the next one, in pairs once for both pixels, and for the row of the result.
     pub(super) fn divisions(self, operand: Option<Ring>, result: Option<Ring>) -> usize {
-        let (shape, blocks, results) = match self {
+        let (shape, laps, windows) = match self {
             Way::Conv(shape, Pixels::Pairs | Pixels::Wide) => {
                 let [_, parts] = taps(&shape, 2);
-                let blocks = if parts > 1 { shape.out_c.div_ceil(PAIR_BLOCK) } else { 1 };
-                (shape, [1, blocks], shape.out_w)
+                let windows = match parts {
+                    1 => shape.out_w.div_ceil(2),
+                    _ => shape.out_w * shape.out_c.div_ceil(PAIR_BLOCK),
+                };
+                (shape, 1, windows)
             }
             Way::Conv(shape, Pixels::Singles | Pixels::WideSingles) => {
                 let [_, parts] = taps(&shape, 2);
                 let blocks = if parts > 1 { shape.out_c.div_ceil(SINGLE_BLOCK) } else { 1 };
-                (shape, [1, blocks], 1)
+                (shape, shape.out_w, shape.out_w * blocks)
             }
-            Way::Depthwise(shape) => (shape, [shape.in_c.div_ceil(CHANNELS); 2], 1),
+            Way::Depthwise(shape) => {
+                let windows = shape.out_w * shape.in_c.div_ceil(CHANNELS);
+                (shape, windows, windows)
+            }
             // They ask once for each two or three rows of the result.
             Way::Dense(_) | Way::Winograd(_) | Way::Rolling(_) | Way::Column(_) => return 0,
         };
         let rows: usize = (0..shape.out_h).map(|row| rows_inside(&shape, row, 0)).sum();
         let operand = operand.map_or(0, |ring| {
-            ring.behind(1, shape.out_h * shape.out_w * blocks[0])
-                + ring.behind(2, if ring.turned { rows * shape.out_w * blocks[1] } else { 0 })
+            ring.behind(1, shape.out_h * laps) + ring.behind(2, if ring.turned { rows * windows } else { 0 })
         });
-        operand + result.map_or(0, |ring| ring.behind(2, shape.out_h * results))
+        operand + result.map_or(0, |ring| ring.behind(2, shape.out_h))
     }
 }
 
