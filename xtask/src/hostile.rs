@@ -8,7 +8,7 @@ pub(crate) const HELP: &str = "  fuzz-kernels [SECONDS]   call every kernel with
 ";
 
 /// Seconds of hostile calls for each build of a test run.
-const SECONDS: u64 = 15;
+const SECONDS: u64 = 10;
 
 /// Where a pointer has 32 bits and programs run here: without an emulator, or else in Node.
 const HOST_32: &str = "i686-unknown-linux-musl";
