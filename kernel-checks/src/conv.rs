@@ -87,20 +87,8 @@ pub(crate) fn run_any(
     run_rows(rng, scratch, sizes, 1, x, y, run)
 }
 
-/// As [`run_any`] for a kernel that computes two rows at a time, from the first one of a band.
-pub(crate) fn run_pairs(
-    rng: &mut Rng,
-    scratch: &mut Scratch<'_>,
-    sizes: (&Conv, usize),
-    x: &[Cell<i8>],
-    y: &[Cell<i8>],
-    run: impl Fn(Rows<'_, i8>, Rows<'_, i8>, Band),
-) -> (usize, bool) {
-    run_rows(rng, scratch, sizes, 2, x, y, run)
-}
-
-/// The same for one that computes so many rows at a time.
-fn run_rows(
+/// As [`run_any`] for a kernel that computes so many rows at a time, from the first one of a band.
+pub(crate) fn run_rows(
     rng: &mut Rng,
     scratch: &mut Scratch<'_>,
     (p, out_h): (&Conv, usize),

@@ -1,6 +1,6 @@
 //! Kernels of cores without DSP: tiles of two pixels, of one pixel, and tables of taps.
 
-use crate::conv::{describe, run_any, run_pairs};
+use crate::conv::{describe, run_any, run_rows};
 use crate::reference::tap;
 use crate::{cells, Case, Check, Mismatch, Rng, Scratch, CREW};
 use core::cell::Cell;
@@ -281,7 +281,7 @@ fn rolling(rng: &mut Rng, mut scratch: Scratch<'_>) -> Result<(), Mismatch> {
         false => depthwise2d_i8_v6m_rolling(&p, x, w, pad, &q, y, band),
         true => depthwise2d_i8_v6m_rolling_crew(&CREW, 2, &p, x, w, pad, &q, y, band),
     };
-    let (split, overlaid) = run_pairs(rng, &mut scratch, (&p, out_h), x, y.got(), run);
+    let (split, overlaid) = run_rows(rng, &mut scratch, (&p, out_h), 2, x, y.got(), run);
     let case = describe(&p).with("offset", offset).with("split", split);
     y.compare(case.with("overlaid", i32::from(overlaid)))
 }

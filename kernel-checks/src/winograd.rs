@@ -1,7 +1,7 @@
 //! Convolutions by Winograd's algorithm, compared with their definition.
 
 use crate::affine::Forms;
-use crate::conv::describe;
+use crate::conv::{describe, run_rows};
 use crate::reference::tap;
 #[cfg(not(target_arch = "arm"))]
 use crate::rv32;
@@ -119,23 +119,7 @@ impl<'a> Layer<'a> {
         kernel: impl Fn(Rows<'_, i8>, Rows<'_, i8>, Band),
     ) -> Case {
         let (p, out_h) = (&self.p, self.out_h);
-        let (len, row) = (p.in_w * p.in_c, p.out_w * p.out_c);
-        let (split, overlaid) = (rng.size(0, out_h), rng.one_in(3));
-        if overlaid {
-            let read = |r: usize| ((r / 2 * 2).saturating_sub(p.pad_top) * len).min(self.x.len());
-            let written = |r: usize| (r / 2 * 2 + 2).min(out_h) * row;
-            let gap = (0..out_h).map(|r| written(r).saturating_sub(read(r))).max().unwrap_or(0);
-            let memory = cells(scratch.bytes.take_at((gap + self.x.len()).max(y.len()), rng.size(0, 3)));
-            let (operand, result) = (&memory[gap..][..self.x.len()], &memory[..y.len()]);
-            operand.iter().zip(self.x).for_each(|(to, x)| to.set(x.get()));
-            kernel(Rows::whole(operand, len), Rows::whole(result, row), Band { first: 0, rows: out_h });
-            y.iter().zip(result).for_each(|(y, result)| y.set(result.get()));
-        } else {
-            let (x, y) = (Rows::whole(self.x, len), Rows::whole(y, row));
-            for band in [Band { first: 0, rows: split }, Band { first: split, rows: out_h - split }] {
-                kernel(x, y, band);
-            }
-        }
+        let (split, overlaid) = run_rows(rng, scratch, (p, out_h), 2, self.x, y, kernel);
         describe(p).with("out_h", out_h).with("split", split).with("overlaid", i32::from(overlaid))
     }
 }

@@ -43,7 +43,7 @@ pub fn conv2d_i8_v6m_pairs(
 
 /// As [`conv2d_i8_v6m_pairs`] with windows of four taps, and rests.
 ///
-/// Rows of taps are filled up to a multiple of four, as are parts. In windows, absolute weights of a filter add up to at most 255; what they are more are *rests*. Behind the weights of a tile is the
+/// Rows of taps are filled up to a multiple of four, as are parts. In windows, absolute weights of a filter add up to at most 255. What was taken off larger ones are *rests*. Behind the weights of a tile is the
 /// number of rests of each filter. `rests` has two bytes for each, in the order of tiles and filters: the word of its tap in its part, of which a window has five, four of them for its taps; and its weight.
 #[inline(never)]
 pub fn conv2d_i8_v6m_pairs_wide(

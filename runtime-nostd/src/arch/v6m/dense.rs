@@ -26,7 +26,7 @@ pub fn dense_i8_v6m_singles(
 
 /// As [`dense_i8_v6m_singles`] with windows of eight taps, and rests.
 ///
-/// Taps come in parts of 144, of which the last is filled up to a multiple of eight. In windows, absolute weights of a filter add up to at most 255; what they are more are *rests*. Behind the weights of a tile is a word, whose
+/// Taps come in parts of 144, of which the last is filled up to a multiple of eight. In windows, absolute weights of a filter add up to at most 255. What was taken off larger ones are *rests*. Behind the weights of a tile is a word, whose
 /// bytes are the numbers of rests of its four filters. `rests` has two bytes for each, in the order of tiles and filters: the word of its tap in its part, of which a window has nine, eight of them for its taps; and its weight.
 #[inline(never)]
 pub fn dense_i8_v6m_wide(

@@ -277,7 +277,7 @@ impl<'a> Selector<'a> {
     ) -> Selected {
         let filters = pixels.filters(&proven.layer, shape.k_w * shape.in_c);
         let (kernel, weights) = (Way::Conv(*shape, pixels).id(), self.filters(&filters, proven, pixels));
-        self.windowed(node, shape, kernel, weights, (proven, false))
+        self.windowed(node, shape, kernel, weights, (proven, false), &[])
     }
 
     /// A convolution of each channel.
@@ -290,10 +290,10 @@ impl<'a> Selector<'a> {
         proven: &Proven,
     ) -> Selected {
         let weights = self.step_constant("WEIGHTS", weights);
-        self.windowed(node, shape, kernel, vec![Arg::Constant(weights, element)], (proven, true))
+        self.windowed(node, shape, kernel, vec![Arg::Constant(weights, element)], (proven, true), &[])
     }
 
-    /// A convolution with these weights, whose first values are constants of the requantisation or not.
+    /// A convolution with these weights and this workspace, if any, whose first values are constants of the requantisation or not.
     fn windowed(
         &mut self,
         node: &'a Node,
@@ -301,6 +301,7 @@ impl<'a> Selector<'a> {
         kernel: KernelId,
         weights: Vec<Arg>,
         (proven, firsts): (&Proven, bool),
+        work: &[Arg],
     ) -> Selected {
         let (x, y) = (node.operands[0], node.result);
         let conv = Arg::Struct(self.conv_params(shape));
@@ -308,7 +309,8 @@ impl<'a> Selector<'a> {
         let requant = self.half_requant(proven, firsts);
         let (x, y) = (self.rows(x)?, self.rows(y)?);
         let images = conv::Images { x, y, count: shape.images, out_h: shape.out_h };
-        self.call_on(images, kernel, &[], &[conv], &[weights, vec![pad, requant]].concat(), &[]);
+        let between = [&weights, &[pad, requant][..], work].concat();
+        self.call_on(images, kernel, &[], &[conv], &between, &[]);
         Ok(())
     }
 
@@ -321,13 +323,8 @@ impl<'a> Selector<'a> {
             words.extend((first..first + 4).map(|o| proven.bias.get(o).copied().unwrap_or(0)));
         }
         let weights = self.constant_arg("WEIGHTS", Data::from_i32(&words), Element::I32);
-        let pad = Arg::Int(self.ty(node.operands[0]).zero_point().into());
-        let between = [weights, pad, self.half_requant(proven, false), self.workspace()?];
-        let conv = Arg::Struct(self.conv_params(shape));
-        let (x, y) = (self.rows(node.operands[0])?, self.rows(node.result)?);
-        let images = conv::Images { x, y, count: shape.images, out_h: shape.out_h };
-        self.call_on(images, KernelId::Conv2dI8V6mWinograd, &[], &[conv], &between, &[]);
-        Ok(())
+        let work = [self.workspace()?];
+        self.windowed(node, shape, KernelId::Conv2dI8V6mWinograd, vec![weights], (proven, false), &work)
     }
 
     fn dense_windowed(&mut self, node: &'a Node, pixels: Pixels, proven: &Proven) -> Selected {

@@ -278,7 +278,7 @@ macro_rules! next_tile {
 #[rustfmt::skip]
 macro_rules! tiles {
     (
-        $name:ident, $filters:literal, $window:literal, $windows:expr, $rests:expr, $first:literal, $kept:literal;
+        $name:ident, $filters:literal, $window:expr, $windows:literal, $rests:expr, $first:literal, $kept:literal;
         $($at:literal $q:literal $h:literal $first_q:literal $first_h:literal $kept_q:literal $kept_h:literal)+
     ) => {
         /// Tiles of so many filters.
@@ -353,33 +353,32 @@ macro_rules! tiles {
     };
 }
 
-/// Assembly: four windows of two taps.
-macro_rules! narrow {
-    ($filters:literal) => {
-        concat!(
-            "kiln_window 0*",
-            $filters,
-            "\nkiln_window 2*",
-            $filters,
-            "\nkiln_window 4*",
-            $filters,
-            "\nkiln_window 6*",
-            $filters,
-            "\nadds r2, r2, #8*",
-            $filters,
-            "\n"
-        )
+/// Assembly: products of a window's first tap, whose operand is in `$x`, with the weight that is so many bytes on, for each filter's sum.
+macro_rules! first_tap {
+    ($x:literal, $($at:literal $sum:literal),+) => {
+        concat!($("ldrb ", $sum, ", [r2, #", $at, "]\nmuls ", $sum, ", ", $x, ", ", $sum, "\n",)+)
     };
 }
 
-/// Assembly: four windows of four taps. `kiln_more` adds the products of a tap.
-macro_rules! wide {
-    () => {
-        ".rept 4
-        kiln_window 0
-        .endr
-        .purgem kiln_more
-        "
+/// Assembly: the same for another tap.
+macro_rules! more_tap {
+    ($x:literal, $($at:literal $sum:literal),+) => {
+        concat!($(
+            "ldrb r1, [r2, #", $at, "]\nmuls r1, ", $x, ", r1\nadds ", $sum, ", ", $sum, ", r1\n",
+        )+)
+    };
+}
+
+/// Assembly: a window's sums with their correction, parted.
+macro_rules! parted {
+    ($($sum:literal $q:literal $h:literal),+) => {
+        concat!(
+            "ldm r3!, {{r4}}\n",
+            $(
+                "adds ", $sum, ", ", $sum, ", r4\nasrs r1, ", $sum, ", #16\n",
+                "add ", $q, ", ", $sum, "\nadd ", $h, ", r1\n",
+            )+
+        )
     };
 }
 
@@ -428,37 +427,13 @@ macro_rules! rests {
 // 29 instructions for 12 products: operands in r0 and r4, sums of the window in r5, r6, r7.
 tiles! {
     three, "3",
-    "
-    ldm r3!, {{r0, r4}}
-    ldrb r5, [r2, #\\at]
-    muls r5, r0, r5
-    ldrb r6, [r2, #\\at+1]
-    muls r6, r0, r6
-    ldrb r7, [r2, #\\at+2]
-    muls r7, r0, r7
-    ldrb r1, [r2, #\\at+3]
-    muls r1, r4, r1
-    adds r5, r5, r1
-    ldrb r1, [r2, #\\at+4]
-    muls r1, r4, r1
-    adds r6, r6, r1
-    ldrb r1, [r2, #\\at+5]
-    muls r1, r4, r1
-    adds r7, r7, r1
-    ldm r3!, {{r4}}
-    adds r5, r5, r4
-    asrs r1, r5, #16
-    add r8, r5
-    add r11, r1
-    adds r6, r6, r4
-    asrs r1, r6, #16
-    add r9, r6
-    add r12, r1
-    adds r7, r7, r4
-    asrs r1, r7, #16
-    add r10, r7
-    add lr, r1",
-    narrow!("3"), "",
+    concat!(
+        "ldm r3!, {{r0, r4}}\n",
+        first_tap!("r0", "\\at" "r5", "\\at+1" "r6", "\\at+2" "r7"),
+        more_tap!("r4", "\\at+3" "r5", "\\at+4" "r6", "\\at+5" "r7"),
+        parted!("r5" "r8" "r11", "r6" "r9" "r12", "r7" "r10" "lr"),
+    ),
+    "kiln_window 0\nkiln_window 6\nkiln_window 12\nkiln_window 18\nadds r2, r2, #24", "",
     "r0, r1, r4, r5, r6, r7", "r1, r3, r4, r5, r6, r7";
     "0" "r8" "r11" "r0" "r1" "r1" "r3"
     "1" "r9" "r12" "r4" "r5" "r4" "r5"
@@ -467,28 +442,13 @@ tiles! {
 
 tiles! {
     two, "2",
-    "
-    ldm r3!, {{r0, r4}}
-    ldrb r5, [r2, #\\at]
-    muls r5, r0, r5
-    ldrb r6, [r2, #\\at+1]
-    muls r6, r0, r6
-    ldrb r1, [r2, #\\at+2]
-    muls r1, r4, r1
-    adds r5, r5, r1
-    ldrb r1, [r2, #\\at+3]
-    muls r1, r4, r1
-    adds r6, r6, r1
-    ldm r3!, {{r4}}
-    adds r5, r5, r4
-    asrs r1, r5, #16
-    add r8, r5
-    add r11, r1
-    adds r6, r6, r4
-    asrs r1, r6, #16
-    add r9, r6
-    add r12, r1",
-    narrow!("2"), "",
+    concat!(
+        "ldm r3!, {{r0, r4}}\n",
+        first_tap!("r0", "\\at" "r5", "\\at+1" "r6"),
+        more_tap!("r4", "\\at+2" "r5", "\\at+3" "r6"),
+        parted!("r5" "r8" "r11", "r6" "r9" "r12"),
+    ),
+    "kiln_window 0\nkiln_window 4\nkiln_window 8\nkiln_window 12\nadds r2, r2, #16", "",
     "r0, r1, r4, r5", "r1, r3, r4, r5";
     "0" "r8" "r11" "r0" "r1" "r1" "r3"
     "1" "r9" "r12" "r4" "r5" "r4" "r5"
@@ -497,50 +457,17 @@ tiles! {
 // 49 instructions for 24 products.
 tiles! {
     three_wide, "3",
-    "
-    ldm r3!, {{r0, r4}}
-    ldrb r5, [r2, #0]
-    muls r5, r0, r5
-    ldrb r6, [r2, #1]
-    muls r6, r0, r6
-    ldrb r7, [r2, #2]
-    muls r7, r0, r7
-    .set kiln_of, 3
-    kiln_more r4
-    ldm r3!, {{r0, r4}}
-    kiln_more r0
-    kiln_more r4
-    adds r2, r2, #12
-    ldm r3!, {{r4}}
-    adds r5, r5, r4
-    asrs r1, r5, #16
-    add r8, r5
-    add r11, r1
-    adds r6, r6, r4
-    asrs r1, r6, #16
-    add r9, r6
-    add r12, r1
-    adds r7, r7, r4
-    asrs r1, r7, #16
-    add r10, r7
-    add lr, r1",
     concat!(
-        "
-        .macro kiln_more x
-        ldrb r1, [r2, #kiln_of]
-        muls r1, \\x, r1
-        adds r5, r5, r1
-        ldrb r1, [r2, #kiln_of+1]
-        muls r1, \\x, r1
-        adds r6, r6, r1
-        ldrb r1, [r2, #kiln_of+2]
-        muls r1, \\x, r1
-        adds r7, r7, r1
-        .set kiln_of, kiln_of+3
-        .endm
-        ",
-        wide!(),
+        "ldm r3!, {{r0, r4}}\n",
+        first_tap!("r0", "0" "r5", "1" "r6", "2" "r7"),
+        more_tap!("r4", "3" "r5", "4" "r6", "5" "r7"),
+        "ldm r3!, {{r0, r4}}\n",
+        more_tap!("r0", "6" "r5", "7" "r6", "8" "r7"),
+        more_tap!("r4", "9" "r5", "10" "r6", "11" "r7"),
+        "adds r2, r2, #12\n",
+        parted!("r5" "r8" "r11", "r6" "r9" "r12", "r7" "r10" "lr"),
     ),
+    ".rept 4\nkiln_window 0\n.endr",
     rests!("3", "r8" "r11" "0", "r9" "r12" "1", "r10" "lr" "2"),
     "r0, r1, r4, r5, r6, r7", "r1, r3, r4, r5, r6, r7";
     "0" "r8" "r11" "r0" "r1" "r1" "r3"
@@ -550,41 +477,17 @@ tiles! {
 
 tiles! {
     two_wide, "2",
-    "
-    ldm r3!, {{r0, r4}}
-    ldrb r5, [r2, #0]
-    muls r5, r0, r5
-    ldrb r6, [r2, #1]
-    muls r6, r0, r6
-    .set kiln_of, 2
-    kiln_more r4
-    ldm r3!, {{r0, r4}}
-    kiln_more r0
-    kiln_more r4
-    adds r2, r2, #8
-    ldm r3!, {{r4}}
-    adds r5, r5, r4
-    asrs r1, r5, #16
-    add r8, r5
-    add r11, r1
-    adds r6, r6, r4
-    asrs r1, r6, #16
-    add r9, r6
-    add r12, r1",
     concat!(
-        "
-        .macro kiln_more x
-        ldrb r1, [r2, #kiln_of]
-        muls r1, \\x, r1
-        adds r5, r5, r1
-        ldrb r1, [r2, #kiln_of+1]
-        muls r1, \\x, r1
-        adds r6, r6, r1
-        .set kiln_of, kiln_of+2
-        .endm
-        ",
-        wide!(),
+        "ldm r3!, {{r0, r4}}\n",
+        first_tap!("r0", "0" "r5", "1" "r6"),
+        more_tap!("r4", "2" "r5", "3" "r6"),
+        "ldm r3!, {{r0, r4}}\n",
+        more_tap!("r0", "4" "r5", "5" "r6"),
+        more_tap!("r4", "6" "r5", "7" "r6"),
+        "adds r2, r2, #8\n",
+        parted!("r5" "r8" "r11", "r6" "r9" "r12"),
     ),
+    ".rept 4\nkiln_window 0\n.endr",
     rests!("2", "r8" "r11" "0", "r9" "r12" "1"),
     "r0, r1, r4, r5", "r1, r3, r4, r5";
     "0" "r8" "r11" "r0" "r1" "r1" "r3"
