@@ -6,7 +6,7 @@ use std::thread;
 
 #[test]
 fn kernels_compute_what_they_mean() {
-    let rounds = std::env::var("KILN_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(600);
+    let rounds = std::env::var("KILN_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(1_000);
     let wanted = std::env::var("KILN_CHECK").unwrap_or_default();
     // Kernels that two cores compute have another one that helps.
     static DONE: AtomicBool = AtomicBool::new(false);
