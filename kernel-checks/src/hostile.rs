@@ -6,11 +6,11 @@ use crate::{cells, Check, Mismatch, Rng, Scratch};
 use kiln::kernels::{
     conv1_i16_i8_dsp, conv1_i8_dsp, conv1_i8_dsp_eights, conv2d_i8_dsp, conv2d_i8_dsp_compact,
     conv2d_i8_dsp_exact, conv2d_i8_dsp_points, conv2d_i8_dsp_points_small, conv2d_i8_dsp_small,
-    conv2d_i8_dsp_winograd, conv2d_i8_v6m_pairs, conv2d_i8_v6m_pairs_wide, conv2d_i8_v6m_singles,
-    conv2d_i8_v6m_winograd, dense_i8_dsp, dense_i8_dsp_compact, dense_i8_dsp_dot, depthwise2d_i8_dsp,
-    depthwise2d_i8_dsp_compact, depthwise2d_i8_dsp_planar, depthwise2d_i8_v6m, depthwise2d_i8_v6m_column,
-    depthwise2d_i8_v6m_rolling, max_pool2d_i8_dsp, mean_pool2d_i8_dsp, Band, CompactConv, CompactDense, Conv,
-    HalfRequant, MeanLinear, Pool, Requant, Rescale, Rows, Scale, Stride,
+    conv2d_i8_dsp_winograd, conv2d_i8_dsp_winograd_4x4, conv2d_i8_v6m_pairs, conv2d_i8_v6m_pairs_wide,
+    conv2d_i8_v6m_singles, conv2d_i8_v6m_winograd, dense_i8_dsp, dense_i8_dsp_compact, dense_i8_dsp_dot,
+    depthwise2d_i8_dsp, depthwise2d_i8_dsp_compact, depthwise2d_i8_dsp_planar, depthwise2d_i8_v6m,
+    depthwise2d_i8_v6m_column, depthwise2d_i8_v6m_rolling, max_pool2d_i8_dsp, mean_pool2d_i8_dsp, Band,
+    CompactConv, CompactDense, Conv, HalfRequant, MeanLinear, Pool, Requant, Rescale, Rows, Scale, Stride,
 };
 
 #[cfg(not(target_arch = "arm"))]
@@ -181,6 +181,9 @@ fn run(rng: &mut Rng, mut scratch: Scratch<'_>) -> Result<(), Mismatch> {
                 22 => dense_i8_rv32_singles(x_rows, w, &upper, y_rows, band),
                 _ => depthwise2d_i8_rv32_rolling(&p, x_rows, bytes, 0, &upper, y_rows, band),
             }
+        }
+        24 if rng.one_in(2) => {
+            conv2d_i8_dsp_winograd_4x4::<7, true>(&near, x_rows, w, 0, work, y_rows, band);
         }
         24 => conv2d_i8_dsp_winograd::<7, true>(&near, x_rows, w, 0, work, y_rows, band),
         25 if rng.one_in(2) => depthwise2d_i8_v6m_rolling(&near, x_rows, w, 0, &half, y_rows, band),

@@ -10,18 +10,24 @@ use crate::CREW;
 use crate::{cells, Case, Check, Mismatch, Rng, Scratch};
 use core::cell::Cell;
 use kiln::kernels::{
-    conv2d_i8_dsp_winograd, conv2d_i8_dsp_winograd_crew, conv2d_i8_v6m_winograd, conv2d_i8_v6m_winograd_crew,
-    Band, Conv, HalfRequant, Rows,
+    conv2d_i8_dsp_winograd, conv2d_i8_dsp_winograd_4x4, conv2d_i8_dsp_winograd_4x4_crew,
+    conv2d_i8_dsp_winograd_crew, conv2d_i8_v6m_winograd, conv2d_i8_v6m_winograd_crew, Band, Conv,
+    HalfRequant, Rows,
 };
 #[cfg(not(target_arch = "arm"))]
 use kiln::kernels::{conv2d_i8_rv32_winograd, conv2d_i8_rv32_winograd_crew};
 
 pub(crate) const CHECKS: &[Check] = &[
     Check { name: "conv2d_i8_dsp_winograd", run: dsp },
+    Check { name: "conv2d_i8_dsp_winograd_4x4", run: dsp_4x4 },
     Check { name: "conv2d_i8_v6m_winograd", run: halves },
     #[cfg(not(target_arch = "arm"))]
     Check { name: "conv2d_i8_rv32_winograd", run: upper },
 ];
+
+/// Transformations of filters: for tiles of 2 × 2 and of 4 × 4 results.
+const G2: [[i32; 3]; 4] = [[2, 0, 0], [1, 1, 1], [1, -1, 1], [0, 0, 2]];
+const G4: [[i32; 3]; 6] = [[6, 0, 0], [1, 1, 1], [1, -1, 1], [1, 2, 4], [1, -2, 4], [0, 0, 6]];
 
 /// A layer, and its sums by definition.
 struct Layer<'a> {
@@ -81,11 +87,10 @@ impl<'a> Layer<'a> {
     }
 
     /// An element of a transformed filter; 0 where there is none.
-    fn element(&self, o: usize, c: usize, frequency: usize) -> i32 {
-        const G: [[i32; 3]; 4] = [[2, 0, 0], [1, 1, 1], [1, -1, 1], [0, 0, 2]];
+    fn element(&self, o: usize, c: usize, g: &[[i32; 3]], frequency: usize) -> i32 {
         let in_c = self.p.in_c;
         let weight = |k: usize| i32::from(self.filters[(o * 9 + k) * in_c + c]);
-        let product = |k: usize| G[frequency / 4][k / 3] * G[frequency % 4][k % 3] * weight(k);
+        let product = |k: usize| g[frequency / g.len()][k / 3] * g[frequency % g.len()][k % 3] * weight(k);
         match o < self.p.out_c && c < in_c {
             true => (0..9).map(product).sum::<i32>(),
             false => 0,
@@ -93,11 +98,11 @@ impl<'a> Layer<'a> {
     }
 
     /// The transformed weights of four filters from the first one on, two channels in a word.
-    fn pack(&self, first: usize, to: &mut [i32]) {
+    fn pack(&self, first: usize, g: &[[i32; 3]], to: &mut [i32]) {
         for (at, word) in to.iter_mut().enumerate() {
             let (o, pair, frequency) = (first + at % 4, at / 4 % self.pairs(), at / 4 / self.pairs());
             let c = pair / 2 * 4 + pair % 2;
-            *word = self.element(o, c, frequency) & 0xffff | self.element(o, c + 2, frequency) << 16;
+            *word = self.element(o, c, g, frequency) & 0xffff | self.element(o, c + 2, g, frequency) << 16;
         }
     }
 
@@ -106,20 +111,22 @@ impl<'a> Layer<'a> {
         for (at, word) in to.iter_mut().enumerate() {
             let (o, channel) = (first + at % 2 * 2, at / 2 % (2 * self.pairs()));
             let (c, frequency) = (channel / 4 * 4 + [0, 2, 1, 3][channel % 4], at / 4 / self.pairs());
-            *word = self.element(o, c, frequency) & 0xffff | self.element(o + 1, c, frequency) << 16;
+            *word =
+                self.element(o, c, &G2, frequency) & 0xffff | self.element(o + 1, c, &G2, frequency) << 16;
         }
     }
 
-    /// Runs a kernel in two bands, apart from the operand, or over it as far up as what each two rows read allows.
+    /// Runs a kernel in two bands, apart from the operand, or over it as far up as what so many rows read together allows.
     fn run(
         &self,
+        rows_at_once: usize,
         rng: &mut Rng,
         scratch: &mut Scratch<'_>,
         y: &[Cell<i8>],
         kernel: impl Fn(Rows<'_, i8>, Rows<'_, i8>, Band),
     ) -> Case {
         let (p, out_h) = (&self.p, self.out_h);
-        let (split, overlaid) = run_rows(rng, scratch, (p, out_h), 2, self.x, y, kernel);
+        let (split, overlaid) = run_rows(rng, scratch, (p, out_h), rows_at_once, self.x, y, kernel);
         describe(p).with("out_h", out_h).with("split", split).with("overlaid", i32::from(overlaid))
     }
 }
@@ -131,9 +138,10 @@ pub(crate) fn work<'a>(rng: &mut Rng, scratch: &mut Scratch<'a>, size: usize) ->
     cells(work)
 }
 
-fn dsp(rng: &mut Rng, mut scratch: Scratch<'_>) -> Result<(), Mismatch> {
-    type Kernel = fn(&Conv, Rows<'_, i8>, &[i32], i8, &[Cell<i32>], Rows<'_, i8>, Band);
-    const FORMS: [(u32, bool, Kernel); 4] = [
+type Dsp = fn(&Conv, Rows<'_, i8>, &[i32], i8, &[Cell<i32>], Rows<'_, i8>, Band);
+
+fn dsp(rng: &mut Rng, scratch: Scratch<'_>) -> Result<(), Mismatch> {
+    const FORMS: [(u32, bool, Dsp); 4] = [
         (7, false, conv2d_i8_dsp_winograd::<7, false>),
         (5, true, conv2d_i8_dsp_winograd::<5, true>),
         (12, false, conv2d_i8_dsp_winograd::<12, false>),
@@ -141,16 +149,40 @@ fn dsp(rng: &mut Rng, mut scratch: Scratch<'_>) -> Result<(), Mismatch> {
             conv2d_i8_dsp_winograd_crew::<4, false>(&CREW, 2, p, x, w, pad, work, y, band);
         }),
     ];
+    in_tiles(rng, scratch, 2, &G2, &FORMS)
+}
+
+fn dsp_4x4(rng: &mut Rng, scratch: Scratch<'_>) -> Result<(), Mismatch> {
+    const FORMS: [(u32, bool, Dsp); 4] = [
+        (7, false, conv2d_i8_dsp_winograd_4x4::<7, false>),
+        (5, true, conv2d_i8_dsp_winograd_4x4::<5, true>),
+        (12, false, conv2d_i8_dsp_winograd_4x4::<12, false>),
+        (4, true, |p, x, w, pad, work, y, band| {
+            conv2d_i8_dsp_winograd_4x4_crew::<4, true>(&CREW, 2, p, x, w, pad, work, y, band);
+        }),
+    ];
+    in_tiles(rng, scratch, 4, &G4, &FORMS)
+}
+
+/// Kernels with tiles of so many results along each side.
+fn in_tiles(
+    rng: &mut Rng,
+    mut scratch: Scratch<'_>,
+    side: usize,
+    g: &[[i32; 3]],
+    forms: &[(u32, bool, Dsp)],
+) -> Result<(), Mismatch> {
     let layer = Layer::draw(rng, &mut scratch);
     let (p, pairs) = (&layer.p, layer.pairs());
-    let (shift, signed, kernel) = rng.pick(&FORMS);
+    let (shift, signed, kernel) = rng.pick(forms);
     let channels = p.out_c.next_multiple_of(4);
     let forms = Forms::draw(rng, &mut scratch, channels, shift, signed);
-    let group = 64 * pairs + if signed { 16 } else { 12 };
+    let weights = 4 * g.len() * g.len() * pairs;
+    let group = weights + if signed { 16 } else { 12 };
     let w = scratch.words.take(channels / 4 * group);
     for (at, w) in w.chunks_exact_mut(group).enumerate() {
-        let (u, ends) = w.split_at_mut(64 * pairs);
-        layer.pack(4 * at, u);
+        let (u, ends) = w.split_at_mut(weights);
+        layer.pack(4 * at, g, u);
         let filters = || 4 * at..4 * at + 4;
         let corrections = filters().filter(|_| signed).map(|o| forms.words(o)[3]);
         let factors = filters().flat_map(|o| [forms.words(o)[1], forms.words(o)[2]]);
@@ -163,8 +195,11 @@ fn dsp(rng: &mut Rng, mut scratch: Scratch<'_>) -> Result<(), Mismatch> {
         y.set(forms.result(forms.first(o).wrapping_add(layer.sum(index)), o));
     }
     // For each of two cores.
-    let work = work(rng, &mut scratch, 2 * (32 * pairs + (12 * pairs).max(128)).next_multiple_of(16));
-    let case = layer.run(rng, &mut scratch, y.got(), |x, y, band| kernel(p, x, w, layer.pad, work, y, band));
+    let (frequencies, elements) = (g.len() * g.len(), (side + 2) * (2 * side + 2));
+    let words = 2 * frequencies * pairs + (elements / 2 * pairs).max(8 * frequencies);
+    let work = work(rng, &mut scratch, 2 * words.next_multiple_of(16));
+    let case =
+        layer.run(side, rng, &mut scratch, y.got(), |x, y, band| kernel(p, x, w, layer.pad, work, y, band));
     y.compare(case.with("shift", shift).with("signed", i32::from(signed)))
 }
 
@@ -191,7 +226,7 @@ fn halves(rng: &mut Rng, mut scratch: Scratch<'_>) -> Result<(), Mismatch> {
     }
     let on_crew = rng.one_in(3);
     let work = work(rng, &mut scratch, 2 * (64 * pairs + (12 * pairs).max(128)).next_multiple_of(16));
-    let case = layer.run(rng, &mut scratch, y.got(), |x, y, band| match on_crew {
+    let case = layer.run(2, rng, &mut scratch, y.got(), |x, y, band| match on_crew {
         true => conv2d_i8_v6m_winograd_crew(&CREW, 2, p, x, w, layer.pad, &q, work, y, band),
         false => conv2d_i8_v6m_winograd(p, x, w, layer.pad, &q, work, y, band),
     });
@@ -206,7 +241,7 @@ fn upper(rng: &mut Rng, mut scratch: Scratch<'_>) -> Result<(), Mismatch> {
     let (channels, q) = rv32::requant(rng, &mut scratch, p.out_c, own);
     let w = scratch.words.take(p.out_c.div_ceil(4) * 64 * pairs);
     for (at, w) in w.chunks_exact_mut(64 * pairs).enumerate() {
-        layer.pack(4 * at, w);
+        layer.pack(4 * at, &G2, w);
     }
     let y = scratch.bytes.twins(layer.out_h * p.out_w * p.out_c, rng.size(0, 3), rng.i8());
     for (index, y) in y.expected().iter().enumerate() {
@@ -215,7 +250,7 @@ fn upper(rng: &mut Rng, mut scratch: Scratch<'_>) -> Result<(), Mismatch> {
     }
     let on_crew = rng.one_in(3);
     let work = work(rng, &mut scratch, 2 * (64 * pairs + (20 * pairs).max(256)).next_multiple_of(16));
-    let case = layer.run(rng, &mut scratch, y.got(), |x, y, band| match on_crew {
+    let case = layer.run(2, rng, &mut scratch, y.got(), |x, y, band| match on_crew {
         true => conv2d_i8_rv32_winograd_crew(&CREW, 2, p, x, w, layer.pad, &q, work, y, band),
         false => conv2d_i8_rv32_winograd(p, x, w, layer.pad, &q, work, y, band),
     });

@@ -350,6 +350,11 @@ macro_rules! kernel_table {
                 cycles: &[(M4, cycles(1045, 17750, 500).each(&[(Tap, 4200), (Tile, 560_000), (Window, 850_000), (Corrected, 2250)]))]
             };
             Conv2dI8DspWinogradCrew = conv2d_i8_dsp_winograd_crew(I8, I8) -> I8 { arithmetic: Fitted, filters_at_once: 4 };
+            Conv2dI8DspWinograd4x4 = conv2d_i8_dsp_winograd_4x4(I8, I8) -> I8 {
+                arithmetic: Fitted, filters_at_once: 4, on_crew: Conv2dI8DspWinograd4x4Crew,
+                cycles: &[(M4, cycles(1045, 17750, 500).each(&[(Tap, 4200), (Tile, 560_000), (Window, 850_000), (Corrected, 2250)]))]
+            };
+            Conv2dI8DspWinograd4x4Crew = conv2d_i8_dsp_winograd_4x4_crew(I8, I8) -> I8 { arithmetic: Fitted, filters_at_once: 4 };
         }
         Mve {
             Conv2dI8Mve = conv2d_i8_mve(I8, I8) -> I8 {

@@ -9,6 +9,7 @@ use super::layer::{Fits, Gains, Layer, Proof};
 use super::packed::packing;
 use super::portable;
 use super::predict::Ring;
+use super::winograd::Side;
 use super::{banded, processors, spectrum, winograd, Packing, Selected, Selector};
 use crate::ir::{Graph, Layout, Node, NodeId};
 use crate::requant::Form;
@@ -83,11 +84,21 @@ pub(super) trait Processor: Sync {
     fn writes_planar(&self, _asked: &Asked<'_>) -> bool {
         false
     }
+
+    /// The largest tiles of its kernels by Winograd's algorithm.
+    fn largest_tile(&self) -> Side {
+        Side::Two
+    }
 }
 
 /// The processors whose kernels the target runs, the best first.
 fn processors(options: &Options) -> impl Iterator<Item = &'static dyn Processor> {
     options.target().isas().iter().filter_map(|&isa| processors::of(isa))
+}
+
+/// The largest tiles of the target's kernels by Winograd's algorithm.
+pub(super) fn largest_tile(options: &Options) -> Side {
+    processors(options).map(Processor::largest_tile).max().unwrap_or(Side::Two)
 }
 
 /// The kernel of a node, and what follows from it.
@@ -140,8 +151,8 @@ pub struct Kernels {
     chosen: HashMap<(NodeId, bool), Choice>,
     /// Nodes for whose faster kernels there is memory.
     roomy: BTreeSet<NodeId>,
-    /// Convolutions whose weights may be transformed, once it is known.
-    winograd: Option<BTreeSet<NodeId>>,
+    /// Convolutions whose weights may be transformed, and how large their tiles may be, once it is known.
+    winograd: Option<BTreeMap<NodeId, Side>>,
     /// The names of kernels that a written schedule asks for.
     wanted: BTreeMap<NodeId, String>,
     /// Nodes that have no kernel of the name that is asked for.
@@ -184,7 +195,7 @@ impl Kernels {
 
     /// All kernels that compute a node exactly, whatever they take, the cheapest first and each name once.
     pub fn offers(&self, graph: &Graph, node: NodeId, options: &Options, whole: bool) -> Vec<Choice> {
-        let winograd = whole && winograd::is_possible(graph, node);
+        let winograd = winograd::possible(graph, node, options).filter(|_| whole);
         offers(&Asked {
             winograd,
             roomy: true,
@@ -202,7 +213,7 @@ impl Kernels {
             };
         }
         let allowed = self.winograd.get_or_insert_with(|| winograd::allowed(graph, options));
-        let winograd = whole && allowed.contains(&node);
+        let winograd = allowed.get(&node).copied().filter(|_| whole);
         choose(&Asked { winograd, roomy, ..Asked::new(graph, node, options, whole, &self.fits) })
     }
 }
@@ -280,8 +291,8 @@ pub(super) struct Asked<'g> {
     pub(super) whole: bool,
     /// How flash holds the weights.
     pub(super) packing: Option<Packing>,
-    /// Whether there is flash for weights that are transformed by Winograd's algorithm.
-    pub(super) winograd: bool,
+    /// How large tiles may be for whose weights, transformed by Winograd's algorithm, there is flash.
+    pub(super) winograd: Option<Side>,
     /// Whether there is memory for a larger workspace than the smallest one, or for what several rows of the result read that are computed at the same time.
     pub(super) roomy: bool,
     /// Whether kernels are offered that a rule says are slower than others.
@@ -294,7 +305,7 @@ impl<'g> Asked<'g> {
         let node = graph.node(id);
         let packing = packing(graph, node, options);
         let roomy = options.optimize != Optimize::Memory;
-        Asked { graph, id, node, options, whole, packing, winograd: false, roomy, all: false, fits }
+        Asked { graph, id, node, options, whole, packing, winograd: None, roomy, all: false, fits }
     }
 
     /// For how many pixels a convolution's window may be, besides what the rule says, where all kernels are asked for: up to `most`, and no larger than a written schedule can ask for.

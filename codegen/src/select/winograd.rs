@@ -1,64 +1,112 @@
-//! Convolutions with filters of 3 × 3 by Winograd's algorithm: 16 products instead of 36, and 32 bytes of weights instead of 9.
+//! Convolutions with filters of 3 × 3 by Winograd's algorithm: 16 products for four results instead of 36, and 32 bytes of weights instead of 9; or 36 products for 16 results instead of 144, and 72 bytes.
 //!
-//! The runtime's `arch/winograd.rs` has the arithmetic. It computes two rows at a time, so it computes steps with all rows at once. Parts that two cores share begin with even rows.
+//! The runtime's `arch/winograd.rs` has the arithmetic. It computes as many rows at once as a tile has, so it computes steps with all rows at once. Parts that two cores share are whole tiles.
 
 use super::layer::Layer;
-use super::Shape;
+use super::{kernel, Shape};
 use crate::ir::{DType, Graph, Layout, NodeId, Op};
 use crate::{Optimize, Options};
 use kiln_kernel_table::{Count, Work};
-use std::collections::BTreeSet;
-
-/// Bytes by which weights may grow, without a budget of flash.
-const MOST_BYTES: usize = 128 * 1024;
+use std::collections::BTreeMap;
 
 /// Bytes of a budget of flash that are left to code.
 pub const CODE: usize = 48 * 1024;
 
-/// Frequencies of a tile.
-const FREQUENCIES: usize = 16;
-
 /// Filters that are computed together.
 const FILTERS: usize = 4;
 
-/// Most channels of the operand that the kernels take.
-const MOST_CHANNELS: usize = 3640;
-
-/// Fewest that are worth it.
+/// Fewest channels of the operand that are worth it.
 const FEWEST_CHANNELS: usize = 8;
 
-/// The transformation of filters, times two.
-const G: [[i32; 3]; 4] = [[2, 0, 0], [1, 1, 1], [1, -1, 1], [0, 0, 2]];
+/// Results along each side of a tile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Side {
+    Two = 2,
+    Four = 4,
+}
 
-/// The convolutions whose weights may be transformed: first those that have most products for each byte, as long as there is flash.
-pub(super) fn allowed(graph: &Graph, options: &Options) -> BTreeSet<NodeId> {
+impl Side {
+    /// As a number.
+    pub(super) fn results(self) -> usize {
+        self as usize
+    }
+
+    /// Elements of the operand, and frequencies, along each side.
+    fn elements(self) -> usize {
+        self.results() + 2
+    }
+
+    fn frequencies(self) -> usize {
+        self.elements() * self.elements()
+    }
+
+    /// Most channels of the operand that the kernels take.
+    fn most_channels(self) -> usize {
+        match self {
+            Side::Two => 3640,
+            Side::Four => 227,
+        }
+    }
+
+    /// Bytes by which weights may grow, without a budget of flash.
+    fn most_bytes(self) -> usize {
+        match self {
+            Side::Two => 128 * 1024,
+            Side::Four => 192 * 1024,
+        }
+    }
+
+    /// A row of the transformation of filters.
+    fn g(self, row: usize) -> [i32; 3] {
+        const TWO: [[i32; 3]; 4] = [[2, 0, 0], [1, 1, 1], [1, -1, 1], [0, 0, 2]];
+        const FOUR: [[i32; 3]; 6] = [[6, 0, 0], [1, 1, 1], [1, -1, 1], [1, 2, 4], [1, -2, 4], [0, 0, 6]];
+        match self {
+            Side::Two => TWO[row],
+            Side::Four => FOUR[row],
+        }
+    }
+}
+
+/// The convolutions whose weights may be transformed, and how large tiles may be: first those that have most products for each byte, as long as there is flash.
+pub(super) fn allowed(graph: &Graph, options: &Options) -> BTreeMap<NodeId, Side> {
     if options.optimize != Optimize::Speed {
-        return BTreeSet::new();
+        return BTreeMap::new();
     }
     let constants = graph.live_constant_bytes();
-    let mut left = options.flash.map_or(MOST_BYTES, |flash| flash.saturating_sub(constants + CODE));
-    let shape = |(id, node)| Some((id, Shape::of(graph, node).filter(|shape| takes(graph, node, shape))?));
+    let largest = kernel::largest_tile(options);
+    let budget = |flash: usize| flash.saturating_sub(constants + CODE);
+    let mut left = options.flash.map_or(largest.most_bytes(), budget);
+    let shape =
+        |(id, node)| Some((id, Shape::of(graph, node).filter(|shape| takes(graph, node, shape, Side::Two))?));
     let mut found: Vec<(NodeId, Shape)> = graph.nodes().filter_map(shape).collect();
     // Products are those of the pixels, bytes do not depend on these.
     found.sort_by_key(|(_, shape)| std::cmp::Reverse(shape.images * shape.out_h * shape.out_w));
-    let grown = |shape: &Shape| weight_bytes(shape) - (9 * shape.in_c * shape.out_c).min(weight_bytes(shape));
+    let grown = |shape: &Shape, side: Side| {
+        let bytes = weight_bytes(shape, side);
+        bytes - (9 * shape.in_c * shape.out_c).min(bytes)
+    };
     let fits = |(id, shape): (NodeId, Shape)| {
-        let bytes = grown(&shape);
-        let fits = bytes <= left;
-        left -= if fits { bytes } else { 0 };
-        fits.then_some(id)
+        let node = graph.node(id);
+        let sides = [Side::Four, Side::Two].into_iter().filter(|&side| side <= largest);
+        let side = sides
+            .filter(|&side| takes(graph, node, &shape, side))
+            .find(|&side| grown(&shape, side) <= left)?;
+        left -= grown(&shape, side);
+        Some((id, side))
     };
     found.into_iter().filter_map(fits).collect()
 }
 
-/// Whether the kernels compute a node, whatever flash there is.
-pub(super) fn is_possible(graph: &Graph, node: NodeId) -> bool {
+/// The largest tiles by which the kernels compute a node, whatever flash there is.
+pub(super) fn possible(graph: &Graph, node: NodeId, options: &Options) -> Option<Side> {
     let node = graph.node(node);
-    Shape::of(graph, node).is_some_and(|shape| takes(graph, node, &shape))
+    let shape = Shape::of(graph, node)?;
+    let sides = [Side::Four, Side::Two].into_iter().filter(|&side| side <= kernel::largest_tile(options));
+    sides.into_iter().find(|&side| takes(graph, node, &shape, side))
 }
 
-/// Whether the kernels compute a convolution.
-fn takes(graph: &Graph, node: &crate::ir::Node, shape: &Shape) -> bool {
+/// Whether the kernels compute a convolution in such tiles.
+fn takes(graph: &Graph, node: &crate::ir::Node, shape: &Shape, side: Side) -> bool {
     let steps = (shape.k_h, shape.k_w, shape.stride_h, shape.stride_w, shape.dilation_h, shape.dilation_w);
     let bytes = node.operands.iter().take(2).all(|&id| graph.ty(id).dtype == DType::I8);
     let one_group = matches!(node.op, Op::Conv2d { groups: 1, .. });
@@ -68,7 +116,7 @@ fn takes(graph: &Graph, node: &crate::ir::Node, shape: &Shape) -> bool {
         && steps == (3, 3, 1, 1, 1, 1)
         && node.op.layout() == Layout::default()
         // Fewer would be filled up.
-        && (FEWEST_CHANNELS..=MOST_CHANNELS).contains(&shape.in_c)
+        && (FEWEST_CHANNELS..=side.most_channels()).contains(&shape.in_c)
 }
 
 /// Channels of the operand that are computed.
@@ -77,8 +125,8 @@ fn channels(shape: &Shape) -> usize {
 }
 
 /// Bytes of transformed weights.
-fn weight_bytes(shape: &Shape) -> usize {
-    2 * FREQUENCIES * channels(shape) * shape.out_c.next_multiple_of(FILTERS)
+fn weight_bytes(shape: &Shape, side: Side) -> usize {
+    2 * side.frequencies() * channels(shape) * shape.out_c.next_multiple_of(FILTERS)
 }
 
 /// What shares a word of weights.
@@ -91,43 +139,52 @@ pub(super) enum Shared {
 }
 
 /// Bytes of the workspace, for so many tiles at a time.
-pub(super) fn workspace(shape: &Shape, tiles: usize, shared: Shared) -> usize {
+pub(super) fn workspace(shape: &Shape, side: Side, tiles: usize, shared: Shared) -> usize {
     let in_word = if shared == Shared::Channels { 2 } else { 1 };
-    let (patch, transformed) =
-        ((2 * tiles + 2) * channels(shape), FREQUENCIES * tiles * channels(shape) / in_word);
+    let patch = elements(side, tiles) * channels(shape) / 4;
+    let transformed = side.frequencies() * tiles * channels(shape) / in_word;
     // Sums lie over the elements of the operand.
-    4 * (patch.max(FREQUENCIES * tiles * FILTERS) + transformed)
+    4 * (patch.max(side.frequencies() * tiles * FILTERS) + transformed)
+}
+
+/// Elements of a channel that tiles side by side read.
+fn elements(side: Side, tiles: usize) -> usize {
+    side.elements() * (side.results() * tiles + 2)
 }
 
 /// What the kernels do, counted, for so many tiles at a time.
-pub(super) fn work(shape: &Shape, tiles: usize) -> Work {
-    let blocks = shape.images * shape.out_h.div_ceil(2) * shape.out_w.div_ceil(2).div_ceil(tiles);
+pub(super) fn work(shape: &Shape, side: Side, tiles: usize) -> Work {
+    let [rows, columns] = [shape.out_h, shape.out_w].map(|size| size.div_ceil(side.results()));
+    let blocks = shape.images * rows * columns.div_ceil(tiles);
     let fours = shape.out_c.div_ceil(FILTERS);
     Work::of_call()
-        .with(Count::Product, blocks * tiles * FREQUENCIES * channels(shape) * fours * FILTERS)
-        .with(Count::Result, blocks * tiles * 4 * shape.out_c)
+        .with(Count::Product, blocks * tiles * side.frequencies() * channels(shape) * fours * FILTERS)
+        .with(Count::Result, blocks * tiles * side.results().pow(2) * shape.out_c)
         .with(Count::Tile, blocks * fours)
         .with(Count::Window, blocks)
-        .with(Count::Tap, blocks * 4 * (2 * tiles + 2) * channels(shape))
+        .with(Count::Tap, blocks * elements(side, tiles) * channels(shape))
 }
 
 /// The transformed weights of the four filters that begin with `first`, for each frequency. Channels 0 and 2, and 1 and 3 of each four are pairs: a word of each filter, or one for both
 /// channels of two filters each.
-pub(super) fn pack(layer: &Layer, shape: &Shape, first: usize, shared: Shared) -> Vec<i32> {
+pub(super) fn pack(layer: &Layer, shape: &Shape, side: Side, first: usize, shared: Shared) -> Vec<i32> {
     let element = |o: usize, c: usize, [i, j]: [usize; 2]| {
         let filter = layer.filter(o);
         let weight = |ky: usize, kx: usize| match c < shape.in_c {
             true => filter.get((3 * ky + kx) * shape.in_c + c).map_or(0, |&w| i32::from(w)),
             false => 0,
         };
-        let row = |ky: usize| (0..3).map(|kx| G[j][kx] * weight(ky, kx)).sum::<i32>();
-        (0..3).map(|ky| G[i][ky] * row(ky)).sum::<i32>()
+        let (across, down) = (side.g(j), side.g(i));
+        let row = |ky: usize| (0..3).map(|kx| across[kx] * weight(ky, kx)).sum::<i32>();
+        (0..3).map(|ky| down[ky] * row(ky)).sum::<i32>()
     };
     let mut words = Vec::new();
-    for frequency in 0..FREQUENCIES {
+    for frequency in 0..side.frequencies() {
         for pair in 0..channels(shape) / 2 {
             let c = pair / 2 * 4 + pair % 2;
-            let half = |o: usize, c: usize| element(o, c, [frequency / 4, frequency % 4]);
+            let half = |o: usize, c: usize| {
+                element(o, c, [frequency / side.elements(), frequency % side.elements()])
+            };
             let halves = |low: i32, high: i32| (low & 0xffff) | high.wrapping_shl(16);
             match shared {
                 Shared::Channels => {
@@ -155,7 +212,7 @@ mod tests {
     use crate::Target;
 
     /// Of a graph with a layer of 64 channels behind one of 8, those that may be transformed.
-    fn count(options: &Options) -> usize {
+    fn sides(options: &Options) -> Vec<Side> {
         let graph = Graph::parse(
             "graph \"test\" {
                input %x: i8[1,8,8,8] q(0.5 : -3)
@@ -166,13 +223,14 @@ mod tests {
                return %z
              }",
         );
-        allowed(&graph.unwrap(), options).len()
+        allowed(&graph.unwrap(), options).into_values().collect()
     }
 
     /// They have 41,472 bytes, of which the larger one's grow by 94,208 and the other one's by 11,776.
     #[test]
     fn there_has_to_be_flash() {
         let options = Options { target: Some(Target::Rv32), ..Options::default() };
+        let count = |options: &Options| sides(options).len();
         let with = |flash| count(&Options { flash: Some(flash), ..options.clone() });
         let rest = 41_472 + CODE;
         assert_eq!((count(&options), with(usize::MAX)), (2, 2));
@@ -202,32 +260,53 @@ mod tests {
         layout: Layout { x: Order::ChannelLast, y: Order::ChannelLast },
     };
 
-    /// One tile by definition: four times the sums.
+    /// The larger layer has 294,912 bytes in larger tiles, the other one 36,864.
     #[test]
-    fn four_times_the_sums() {
+    fn tiles_are_as_large_as_there_is_flash() {
+        let options = Options { target: Some(Target::CortexMDsp), ..Options::default() };
+        let with = |flash| sides(&Options { flash: Some(41_472 + CODE + flash), ..options.clone() });
+        assert_eq!(with(11_776), [Side::Two]);
+        assert_eq!(with(32_256), [Side::Four]);
+        assert_eq!(with(32_256 + 94_208), [Side::Four, Side::Two]);
+        assert_eq!(with(32_256 + 258_048), [Side::Four, Side::Four]);
+        assert_eq!(sides(&options), [Side::Four, Side::Two]);
+    }
+
+    /// One tile by definition: 4 or 576 times the sums.
+    #[test]
+    fn so_many_times_the_sums() {
+        const B2: [&[i32]; 4] = [&[1, 0, -1, 0], &[0, 1, 1, 0], &[0, -1, 1, 0], &[0, 1, 0, -1]];
+        const A2: [&[i32]; 2] = [&[1, 1, 1, 0], &[0, 1, -1, -1]];
+        const B4: [&[i32]; 6] = [
+            &[4, 0, -5, 0, 1, 0],
+            &[0, -4, -4, 1, 1, 0],
+            &[0, 4, -4, -1, 1, 0],
+            &[0, -2, -1, 2, 1, 0],
+            &[0, 2, -1, -2, 1, 0],
+            &[0, 4, 0, -5, 0, 1],
+        ];
+        const A4: [&[i32]; 4] =
+            [&[1, -4, -4, 1, 1, 0], &[0, -4, 4, 2, -2, 0], &[0, -4, -4, 4, 4, 0], &[0, -4, 4, 8, -8, 4]];
         let weights: Vec<i8> = (0..18).map(|i| (i * 71 % 256) as u8 as i8).collect();
-        let words = pack(
-            &Layer { weights: weights.clone(), bias: vec![0], ..Layer::default() },
-            &SHAPE,
-            0,
-            Shared::Channels,
-        );
-        assert_eq!(words.len(), 16 * 4 * 4);
-        let x = |y: usize, x: usize, c: usize| (y * 83 + x * 57 + c * 29) as u8 as i8 as i32;
-        const B: [[i32; 4]; 4] = [[1, 0, -1, 0], [0, 1, 1, 0], [0, -1, 1, 0], [0, 1, 0, -1]];
-        const A: [[i32; 4]; 2] = [[1, 1, 1, 0], [0, 1, -1, -1]];
-        let mut m = [[0; 4]; 4];
-        for (c, pair) in [(0, 0), (1, 1)] {
-            for (frequency, words) in words.chunks_exact(16).enumerate() {
-                let (i, j) = (frequency / 4, frequency % 4);
-                let v: i32 = (0..16).map(|k| B[i][k / 4] * B[j][k % 4] * x(k / 4, k % 4, c)).sum();
-                m[i][j] += v * i32::from(words[4 * pair] as i16);
+        let layer = Layer { weights: weights.clone(), bias: vec![0], ..Layer::default() };
+        for (side, times, b, a) in [(Side::Two, 4, &B2[..], &A2[..]), (Side::Four, 576, &B4, &A4)] {
+            let words = pack(&layer, &SHAPE, side, 0, Shared::Channels);
+            let n = side.elements();
+            assert_eq!(words.len(), n * n * 4 * 4);
+            let x = |y: usize, x: usize, c: usize| (y * 83 + x * 57 + c * 29) as u8 as i8 as i32;
+            let mut m = vec![0; n * n];
+            for (c, pair) in [(0, 0), (1, 1)] {
+                for (frequency, words) in words.chunks_exact(16).enumerate() {
+                    let (i, j) = (frequency / n, frequency % n);
+                    let v: i32 = (0..n * n).map(|k| b[i][k / n] * b[j][k % n] * x(k / n, k % n, c)).sum();
+                    m[frequency] += v * i32::from(words[4 * pair] as i16);
+                }
             }
-        }
-        for (y, result) in (0..4).map(|at| (at / 2, at % 2)) {
-            let four: i32 = (0..16).map(|k| A[y][k / 4] * A[result][k % 4] * m[k / 4][k % 4]).sum();
-            let tap = |k: usize| x(y + k / 6, result + k / 2 % 3, k % 2) * i32::from(weights[k]);
-            assert_eq!(four, 4 * (0..18).map(tap).sum::<i32>());
+            for (y, result) in (0..a.len().pow(2)).map(|at| (at / a.len(), at % a.len())) {
+                let sum: i32 = (0..n * n).map(|k| a[y][k / n] * a[result][k % n] * m[k]).sum();
+                let tap = |k: usize| x(y + k / 6, result + k / 2 % 3, k % 2) * i32::from(weights[k]);
+                assert_eq!(sum, times * (0..18).map(tap).sum::<i32>());
+            }
         }
     }
 }

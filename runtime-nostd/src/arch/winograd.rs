@@ -1,6 +1,6 @@
-//! Convolutions with filters of 3 × 3 by Winograd's algorithm, F(2 × 2, 3 × 3): 16 products for four results instead of 36.
+//! Convolutions with filters of 3 × 3 by Winograd's algorithm: F(2 × 2, 3 × 3), 16 products for four results instead of 36, and F(4 × 4, 3 × 3), 36 products for 16 results instead of 144.
 //!
-//! Of a tile of 4 × 4 elements `d`, a filter `g` gives the four results `Aᵀ[(G g Gᵀ) ⊙ (Bᵀ d B)]A` (Lavin and Gray, "Fast Algorithms for Convolutional Neural Networks", 2015), with
+//! Of a tile of elements `d`, a filter `g` gives the results `Aᵀ[(G g Gᵀ) ⊙ (Bᵀ d B)]A` (Lavin and Gray, "Fast Algorithms for Convolutional Neural Networks", 2015). For tiles of 2 × 2 results from 4 × 4 elements,
 //!
 //! ```text
 //!      ⎡1  0 −1  0⎤       ⎡2  0  0⎤
@@ -9,36 +9,66 @@
 //!      ⎣0  1  0 −1⎦       ⎣0  0  2⎦
 //! ```
 //!
-//! All of it is exact. Transformed elements `Bᵀ d B` are integers of 10 bits with sign. The compiler transforms filters with `2G`, so they are integers of 12 bits, and results are four times the sums.
-//! Sums wrap at 32 bits on the way, but four times the sum of a result has no more.
-//! The 16 elements of a transformed tile are called its *frequencies*. Those of all channels are multiplied like 16 matrices.
+//! and for tiles of 4 × 4 results from 6 × 6 elements, with `24 Aᵀ G` shared out so that all of it is whole numbers,
+//!
+//! ```text
+//!      ⎡4  0 −5  0  1  0⎤      ⎡6  0  0⎤
+//!      ⎢0 −4 −4  1  1  0⎥      ⎢1  1  1⎥        ⎡1 −4 −4  1  1  0⎤
+//! Bᵀ = ⎢0  4 −4 −1  1  0⎥  G = ⎢1 −1  1⎥  Aᵀ =  ⎢0 −4  4  2 −2  0⎥
+//!      ⎢0 −2 −1  2  1  0⎥      ⎢1  2  4⎥        ⎢0 −4 −4  4  4  0⎥
+//!      ⎢0  2 −1 −2  1  0⎥      ⎢1 −2  4⎥        ⎣0 −4  4  8 −8  4⎦
+//!      ⎣0  4  0 −5  0  1⎦      ⎣0  0  6⎦
+//! ```
+//!
+//! All of it is exact. Transformed elements and filters are integers of at most 15 bits with sign: `|Bᵀ d B|` is at most 4 · 128 or 100 · 128, `|G g Gᵀ|` at most 9 · 128 or 49 · 128.
+//! Results are 4 or 576 times the sums. They wrap at 32 bits: four times the sum of a result has no more, and 576 = 9 · 64 times it, divided by nine modulo 2³², is 64 times it, which has no more either.
+//! The 16 or 36 elements of a transformed tile are called its *frequencies*. Those of all channels are multiplied like as many matrices.
 #![allow(unsafe_code)]
 
 use crate::arch::extent::{product, product_of, sum_of};
 use crate::arch::pixel::Pixel;
 use crate::params::Conv;
 use crate::rows::{Band, Rows};
+use core::array;
 use core::cell::Cell;
 use core::marker::PhantomData;
 
-/// Most channels of the operand: four times any sum of theirs has 32 bits.
-const MOST_CHANNELS: usize = 3640;
+/// Most channels of the operand, for so many results along a side of a tile: 4 or 64 times any sum of theirs has 32 bits.
+const fn most_channels(side: usize) -> usize {
+    if side == 2 {
+        3640
+    } else {
+        227
+    }
+}
 
 /// Frequencies of a tile.
-const FREQUENCIES: usize = 16;
+const fn frequencies(side: usize) -> usize {
+    (side + 2) * (side + 2)
+}
+
+/// What is nine times it modulo 2³² is 1.
+pub(crate) const NINTH: i32 = 0x38e3_8e39;
+
+/// Most results, and most elements, along a side of a tile.
+const MOST_RESULTS: usize = 4;
+const MOST_ELEMENTS: usize = MOST_RESULTS + 2;
 
 /// Filters that are computed together.
 pub(crate) const FILTERS: usize = 4;
 
 /// Most pixels of tiles side by side.
-const MOST_PIXELS: usize = 16;
+const MOST_PIXELS: usize = 32;
 
 /// What processors do differently.
 pub(crate) trait Processor<const TILES: usize> {
+    /// Results along each side of a tile: 2 or 4.
+    const SIDE: usize = 2;
+
     /// Words for the transformed elements of a pair of channels: one for each, or one for both.
     const WORDS: usize = 1;
 
-    /// `Bᵀ d B` of all tiles and channels. `patch` has for each four channels four rows of words, of as many columns as the tiles read; `v` gets [`WORDS`](Self::WORDS) for each pair of channels, frequency and tile.
+    /// `Bᵀ d B` of all tiles and channels. `patch` has for each four channels the rows of words that the tiles read, of as many columns; `v` gets [`WORDS`](Self::WORDS) for each pair of channels, frequency and tile.
     /// Channels 0 and 2, and 1 and 3 of each four are pairs.
     fn transform(patch: &[Cell<i32>], v: &[Cell<i32>]);
 
@@ -104,9 +134,9 @@ pub(crate) struct Sums<'a> {
 impl Sums<'_> {
     /// The first filter, and how many there are that have sums of all tiles, and results. `None` where there is none.
     #[inline(always)]
-    pub(crate) fn filters<const TILES: usize>(&self) -> Option<(usize, usize)> {
+    pub(crate) fn filters<const TILES: usize, const SIDE: usize>(&self) -> Option<(usize, usize)> {
         let left = self.places.filters.saturating_sub(self.first);
-        let fits = self.m.len() >= FREQUENCIES * TILES * FILTERS && left > 0;
+        let fits = self.m.len() >= frequencies(SIDE) * TILES * FILTERS && left > 0;
         fits.then_some((self.first, left.min(FILTERS)))
     }
 }
@@ -138,7 +168,7 @@ const fn channels(in_c: usize) -> usize {
 }
 
 impl<'a> Layer<'a> {
-    /// Computes a band, two rows at a time. Behind the weights of four filters are so many words that `finish` reads.
+    /// Computes a band, as many rows at a time as a tile has. Behind the weights of four filters are so many words that `finish` reads.
     ///
     /// Nothing is written if the arguments do not fit each other.
     #[inline(never)]
@@ -151,10 +181,13 @@ impl<'a> Layer<'a> {
         let Conv { in_c, out_w, out_c, k_h, k_w, stride_h, stride_w, dilation_h, dilation_w, .. } = *self.p;
         let plain = (k_h, k_w, stride_h, stride_w, dilation_h, dilation_w) == (3, 3, 1, 1, 1, 1);
         let pairs = channels(in_c) / 2;
-        let weights = product_of([FREQUENCIES, FILTERS, pairs]);
+        let weights = product_of([frequencies(P::SIDE), FILTERS, pairs]);
         let row = product(out_w, out_c);
-        let fits = plain && in_c > 0 && in_c <= MOST_CHANNELS && row > 0 && self.y.holds(band.rows, row);
-        let Some(work) = Work::of::<TILES>(pairs, P::WORDS, self.work).filter(|_| fits) else { return };
+        let in_range = in_c > 0 && in_c <= most_channels(P::SIDE);
+        let fits = plain && in_range && row > 0 && self.y.holds(band.rows, row);
+        let Some(work) = Work::of::<TILES>((P::SIDE, pairs, P::WORDS), self.work).filter(|_| fits) else {
+            return;
+        };
         let group = sum_of([weights, words]).max(1);
         let groups = out_c.div_ceil(FILTERS);
         if self.w.len() / group < groups {
@@ -164,13 +197,20 @@ impl<'a> Layer<'a> {
         let mut oy = band.first;
         while oy < end {
             let first = Pixel::new(self.p, self.x, oy, 0);
-            let taps = [0, 1, 2, 3].map(|below| first.row(self.x, below));
-            let rows = [oy, oy.saturating_add(1)].map(|oy| (oy < end).then(|| self.y.row(oy)));
+            let taps: [_; MOST_ELEMENTS] = array::from_fn(|below| match below < P::SIDE + 2 {
+                true => first.row(self.x, below),
+                false => &[],
+            });
+            let rows: [_; MOST_RESULTS] = array::from_fn(|below| {
+                let oy = oy.saturating_add(below);
+                (below < P::SIDE && oy < end).then(|| self.y.row(oy))
+            });
             let mut ox = 0;
             while ox < out_w {
-                self.gather::<TILES>(&taps, first.column(ox), work.patch);
+                let columns = P::SIDE * TILES + 2;
+                self.gather(taps.get(..P::SIDE + 2).unwrap_or(&[]), columns, first.column(ox), work.patch);
                 P::transform(work.patch, work.v);
-                let Some(places) = Places::new::<TILES>(self.p, rows, ox) else { return };
+                let Some(places) = Places::new::<TILES>(self.p, P::SIDE, &rows, ox) else { return };
                 for (group, w) in self.w.chunks_exact(group).take(groups).enumerate() {
                     let (u, words) = w.split_at(weights.min(w.len()));
                     // SAFETY: `Work::of` has made room for `pairs` of all frequencies and tiles, and their sums. There are as many weights. `channels` are a multiple of eight.
@@ -187,34 +227,34 @@ impl<'a> Layer<'a> {
                         return;
                     }
                 }
-                ox += 2 * TILES;
+                ox += P::SIDE * TILES;
             }
-            oy = oy.saturating_add(2);
+            oy = oy.saturating_add(P::SIDE);
         }
     }
 
-    /// Writes the elements of four rows that the tiles read, from column `left` on, a word for four channels: columns of a row one after the other, and the rows. A row in the padding is empty.
+    /// Writes the elements of the rows that the tiles read, so many columns from column `left` on, a word for four channels: columns of a row one after the other, and the rows. A row in the padding is empty.
     #[inline(never)]
-    fn gather<const TILES: usize>(&self, rows: &[&[Cell<i8>]; 4], left: usize, patch: &[Cell<i32>]) {
+    fn gather(&self, rows: &[&[Cell<i8>]], columns: usize, left: usize, patch: &[Cell<i32>]) {
         let Conv { in_w, in_c, .. } = *self.p;
-        let columns = 2 * TILES + 2;
         // Columns before `first` and from `end` on are padding. A column left of the image is wrapped.
         let first = if left < in_w { 0 } else { left.wrapping_neg().min(columns) };
         let end = in_w.wrapping_sub(left).min(columns).max(first);
         let (start, run) = (product(left.wrapping_add(first), in_c), product(end - first, in_c));
         let padding = i32::from_ne_bytes([self.pad as u8; 4]);
+        let apart = rows.len() * columns;
         for (below, row) in rows.iter().enumerate() {
             let to = patch.get(below * columns..).unwrap_or(&[]);
             let taps = row.get(start..start.wrapping_add(run)).filter(|_| run > 0);
             let (first, end) = if taps.is_some() { (first, end) } else { (columns, columns) };
             if first > 0 {
-                fill(to, first, padding, 4 * columns);
+                fill(to, first, padding, apart);
             }
             if end < columns {
-                fill(to.get(end..).unwrap_or(&[]), columns - end, padding, 4 * columns);
+                fill(to.get(end..).unwrap_or(&[]), columns - end, padding, apart);
             }
             if let Some(taps) = taps {
-                interleave(taps, in_c, end - first, to.get(first..).unwrap_or(&[]), 4 * columns);
+                interleave(taps, in_c, end - first, to.get(first..).unwrap_or(&[]), apart);
             }
         }
     }
@@ -263,16 +303,21 @@ fn interleave(taps: &[Cell<i8>], in_c: usize, pixels: usize, to: &[Cell<i32>], a
 
 /// Where the results of the pixels of all tiles are.
 pub(crate) struct Places<'a> {
-    /// The channels of the four pixels of each tile, as many as there are `filters`. A pixel behind a row or the last row has those of the first pixel.
+    /// The channels of the pixels of each tile, as many as there are `filters`: row by row. A pixel behind a row or the last row has those of the first pixel.
     pub pixels: [*const Cell<i8>; MOST_PIXELS],
     filters: usize,
     of: PhantomData<&'a [Cell<i8>]>,
 }
 
 impl<'a> Places<'a> {
-    /// Of tiles side by side, the first one at column `ox`, of two rows or the last one. `None` where there is no pixel.
+    /// Of tiles side by side, the first one at column `ox`, of as many rows as they have or the last ones. `None` where there is no pixel.
     #[inline(always)]
-    fn new<const TILES: usize>(p: &Conv, rows: [Option<&'a [Cell<i8>]>; 2], ox: usize) -> Option<Self> {
+    fn new<const TILES: usize>(
+        p: &Conv,
+        side: usize,
+        rows: &[Option<&'a [Cell<i8>]>; MOST_RESULTS],
+        ox: usize,
+    ) -> Option<Self> {
         let Conv { out_w, out_c, .. } = *p;
         let columns = out_w.checked_sub(ox).filter(|&columns| columns > 0)?;
         // As many columns of either row as there are, of which pixels read from the first one on.
@@ -280,14 +325,14 @@ impl<'a> Places<'a> {
         let pixels = |row: &'a [Cell<i8>]| {
             row.get(start..).filter(|row| row.len() >= product(columns, out_c)).map(<[_]>::as_ptr)
         };
-        let [upper, lower] = rows.map(|row| row.and_then(pixels));
-        let upper = upper?;
-        let mut places = Places { pixels: [upper; MOST_PIXELS], filters: out_c, of: PhantomData };
-        for (at, place) in places.pixels.iter_mut().take(4 * TILES).enumerate() {
-            let column = at / 4 * 2 + at % 2;
-            let row = if at % 4 < 2 { Some(upper) } else { lower };
-            if let Some(row) = row.filter(|_| column < columns) {
-                *place = row.wrapping_add(column.wrapping_mul(out_c));
+        let rows = rows.map(|row| row.and_then(pixels));
+        let mut places = Places { pixels: [rows[0]?; MOST_PIXELS], filters: out_c, of: PhantomData };
+        for (at, tile) in places.pixels.chunks_exact_mut(side * side).take(TILES).enumerate() {
+            for (row, places) in rows.iter().zip(tile.chunks_exact_mut(side)) {
+                let Some(row) = row else { break };
+                for (column, place) in (side * at..columns).zip(places) {
+                    *place = row.wrapping_add(column.wrapping_mul(out_c));
+                }
             }
         }
         Some(places)
@@ -295,14 +340,14 @@ impl<'a> Places<'a> {
 
     /// Writes the results of four filters, or as many as are left. `None` where constants are missing.
     #[inline(never)]
-    pub(crate) fn finish<const TILES: usize, R: Requantise>(
+    pub(crate) fn finish<const TILES: usize, const SIDE: usize, R: Requantise>(
         &self,
         sums: &Sums<'_>,
         words: &[i32],
         requant: &R,
     ) -> Option<()> {
-        const { assert!(4 * TILES <= MOST_PIXELS) };
-        let (first, filters) = sums.filters::<TILES>()?;
+        const { assert!(SIDE * SIDE * TILES <= MOST_PIXELS && SIDE <= MOST_RESULTS) };
+        let (first, filters) = sums.filters::<TILES, SIDE>()?;
         let mut channels = requant.channels(first, filters, words)?;
         for filter in 0..filters {
             // SAFETY: one of so many.
@@ -310,13 +355,15 @@ impl<'a> Places<'a> {
             // The first pixel comes last: what pixels that there are not have written there is overwritten.
             for tile in (0..TILES).rev() {
                 // SAFETY: there are sums of all frequencies, tiles and filters.
-                let four = unsafe { inverse::<TILES>(sums.m.as_ptr().add(tile * FILTERS + filter)) };
-                for (at, sum) in four.into_iter().enumerate().rev() {
-                    let result = requant.result(channel, sum);
-                    // SAFETY: there are pixels of all tiles, and they have channels of all filters (`Places::new`).
-                    unsafe {
-                        let pixel = *self.pixels.get_unchecked(4 * tile + at);
-                        (*pixel.add(first + filter)).set(result);
+                let rows = unsafe { inverse::<TILES, SIDE>(sums.m.as_ptr().add(tile * FILTERS + filter)) };
+                for (y, row) in rows.into_iter().take(SIDE).enumerate().rev() {
+                    for (x, sum) in row.into_iter().take(SIDE).enumerate().rev() {
+                        let result = requant.result(channel, sum);
+                        // SAFETY: there are pixels of all tiles, and they have channels of all filters (`Places::new`).
+                        unsafe {
+                            let pixel = *self.pixels.get_unchecked(SIDE * (SIDE * tile + y) + x);
+                            (*pixel.add(first + filter)).set(result);
+                        }
                     }
                 }
             }
@@ -325,40 +372,62 @@ impl<'a> Places<'a> {
     }
 }
 
-/// The sums of the four pixels of a tile: `Aᵀ m A`, a quarter of it.
+/// The sums of the pixels of a tile, row by row: `Aᵀ m A`, a quarter or a 576th of it.
 ///
 /// # Safety
 /// There are sums of all frequencies, each of which has those of all tiles and filters.
 #[inline(always)]
-unsafe fn inverse<const TILES: usize>(m: *const Cell<i32>) -> [i32; 4] {
-    let row = |j: usize| {
-        // SAFETY: as the caller says.
-        let [a, b, c, d] = [j, 4 + j, 8 + j, 12 + j].map(|k| unsafe { (*m.add(k * TILES * FILTERS)).get() });
-        (a.wrapping_add(b).wrapping_add(c), b.wrapping_sub(c).wrapping_sub(d))
-    };
-    let [a, b, c, d] = [row(0), row(1), row(2), row(3)];
-    let left = |a: i32, b: i32, c: i32| a.wrapping_add(b).wrapping_add(c) >> 2;
-    let right = |b: i32, c: i32, d: i32| b.wrapping_sub(c).wrapping_sub(d) >> 2;
-    [left(a.0, b.0, c.0), right(b.0, c.0, d.0), left(a.1, b.1, c.1), right(b.1, c.1, d.1)]
+unsafe fn inverse<const TILES: usize, const SIDE: usize>(m: *const Cell<i32>) -> [[i32; 4]; 4] {
+    let columns: [[i32; 4]; MOST_ELEMENTS] = array::from_fn(|j| {
+        results::<SIDE>(array::from_fn(|i| match i.max(j) < SIDE + 2 {
+            // SAFETY: as the caller says.
+            true => unsafe { (*m.add(((SIDE + 2) * i + j) * TILES * FILTERS)).get() },
+            false => 0,
+        }))
+    });
+    let whole = |sum: i32| if SIDE == 2 { sum >> 2 } else { sum.wrapping_mul(NINTH) >> 6 };
+    array::from_fn(|y| results::<SIDE>(columns.map(|column| column.get(y).copied().unwrap_or(0))).map(whole))
+}
+
+/// `Aᵀ m` of a column.
+#[inline(always)]
+fn results<const SIDE: usize>([a, b, c, d, e, f]: [i32; MOST_ELEMENTS]) -> [i32; MOST_RESULTS] {
+    let (sum, difference) = (b.wrapping_add(c), b.wrapping_sub(c));
+    if SIDE == 2 {
+        return [a.wrapping_add(sum), difference.wrapping_sub(d), 0, 0];
+    }
+    let (twos, other_twos) = (d.wrapping_add(e), d.wrapping_sub(e));
+    let times = |factor: i32, of: i32| of.wrapping_mul(factor);
+    [
+        a.wrapping_add(twos).wrapping_sub(times(4, sum)),
+        times(2, other_twos).wrapping_sub(times(4, difference)),
+        times(4, twos.wrapping_sub(sum)),
+        times(4, f.wrapping_add(times(2, other_twos)).wrapping_sub(difference)),
+    ]
 }
 
 impl<'a> Work<'a> {
     /// The parts of a workspace; `None` where it is too small.
     #[inline(always)]
-    fn of<const TILES: usize>(pairs: usize, words: usize, work: &'a [Cell<i32>]) -> Option<Self> {
-        let (patch, m) = (product_of([2 * TILES + 2, 2, pairs]), FREQUENCIES * TILES * FILTERS);
+    fn of<const TILES: usize>(
+        (side, pairs, words): (usize, usize, usize),
+        work: &'a [Cell<i32>],
+    ) -> Option<Self> {
+        // Two pairs share the words of a patch.
+        let (elements, m) = ((side + 2) * (side * TILES + 2) / 2, frequencies(side) * TILES * FILTERS);
+        let patch = product(elements, pairs);
         let (shared, work) = work.split_at_checked(patch.max(m))?;
-        let v = work.get(..product(words, product_of([FREQUENCIES, TILES, pairs])))?;
+        let v = work.get(..product(words, product_of([frequencies(side), TILES, pairs])))?;
         let (patch, m) = (shared.get(..patch)?, shared.get(..m)?);
         Some(Work { patch, v, m })
     }
 }
 
-/// As [`Processor::transform`].
+/// As [`Processor::transform`], for tiles of 2 × 2 results.
 #[inline(never)]
 pub(crate) fn transform<const TILES: usize, L: Lanes>(patch: &[Cell<i32>], v: &[Cell<i32>]) {
     let columns = 2 * TILES + 2;
-    let fours = patch.chunks_exact(4 * columns).zip(v.chunks_exact(2 * FREQUENCIES * TILES));
+    let fours = patch.chunks_exact(4 * columns).zip(v.chunks_exact(2 * frequencies(2) * TILES));
     for (patch, v) in fours {
         for phase in 0..L::PHASES {
             // Of a column, whose rows are as many words apart.
@@ -370,7 +439,7 @@ pub(crate) fn transform<const TILES: usize, L: Lanes>(patch: &[Cell<i32>], v: &[
             let (Some(mut a), Some(mut b)) = (column(0), column(1)) else { return };
             for tile in 0..TILES {
                 let (Some(c), Some(d)) = (column(2 * tile + 2), column(2 * tile + 3)) else { return };
-                let to = v.as_ptr().cast::<i32>().wrapping_add(phase % 2 * FREQUENCIES * TILES + tile);
+                let to = v.as_ptr().cast::<i32>().wrapping_add(phase % 2 * frequencies(2) * TILES + tile);
                 for (i, ((a, b), (c, d))) in a.iter().zip(&b).zip(c.iter().zip(&d)).enumerate() {
                     let row = [a.sub(*c), b.add(*c), c.sub(*b), b.sub(*d)];
                     for (j, lanes) in row.into_iter().enumerate() {

@@ -13,7 +13,7 @@ use super::patches::conv2d_i8_dsp_patches;
 use super::points::{conv2d_i8_dsp_points, conv2d_i8_dsp_points_small};
 use super::taps::eight_words;
 use super::tile::FIRST_WORDS;
-use super::winograd::conv2d_i8_dsp_winograd;
+use super::winograd::{conv2d_i8_dsp_winograd, conv2d_i8_dsp_winograd_4x4};
 use crate::arch::crew::parts::{filters_in_parts, in_parts};
 use crate::arch::crew::Crew;
 use crate::arch::extent::{product, sum};
@@ -38,6 +38,8 @@ in_parts! {
         (w: &[i32], pad: i8) work (q: &Requant<'_>) y (out: &Stride) if |p| is_channel_last(p, out);
     pub fn conv2d_i8_dsp_winograd_crew = conv2d_i8_dsp_winograd <SHIFT: u32, SIGNED: bool>
         (w: &[i32], pad: i8) work () y () if |_p| false, rows = 2;
+    pub fn conv2d_i8_dsp_winograd_4x4_crew = conv2d_i8_dsp_winograd_4x4 <SHIFT: u32, SIGNED: bool>
+        (w: &[i32], pad: i8) work () y () if |_p| false, rows = 4;
     pub fn depthwise2d_i8_dsp_crew = depthwise2d_i8_dsp <STEP: usize, UNROLL: usize, SHIFT: u32, SIGNED: bool>
         (w: &[i32], pad: i8) () y () if |_p| false;
     pub fn depthwise2d_i8_dsp_exact_crew = depthwise2d_i8_dsp_exact <>

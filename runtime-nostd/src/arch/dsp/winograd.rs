@@ -2,7 +2,7 @@
 #![allow(unsafe_code)]
 
 use super::affine::{affine, corrected, requant_words};
-use super::blocks::winograd as block;
+use super::blocks::{winograd as block, winograd_4x4 as block_4x4};
 use crate::arch::winograd::{Layer, Processor, Requantise, Sums, FILTERS};
 use crate::params::Conv;
 use crate::rows::{Band, Rows};
@@ -36,8 +36,48 @@ pub fn conv2d_i8_dsp_winograd<const SHIFT: u32, const SIGNED: bool>(
     layer.run::<TILES, Dsp>(band, FILTERS + requant_words(SIGNED), &finish);
 }
 
+/// As [`conv2d_i8_dsp_winograd`], in tiles of 4 × 4 results: 2.25 products for each instead of four, at most 227 channels.
+///
+/// `w` differs in its weights: 36 · `pairs` · 4 words, of each frequency (6 × 6) and pair of channels, of four filters the elements of `G · g · Gᵀ` (see the table in `arch/winograd.rs`).
+/// `work` has 72 · `pairs` words, and 30 · `pairs` or, if that is more, 288. Four rows are computed at a time, from the first one of the band.
+#[inline(never)]
+pub fn conv2d_i8_dsp_winograd_4x4<const SHIFT: u32, const SIGNED: bool>(
+    p: &Conv,
+    x: Rows<'_, i8>,
+    w: &[i32],
+    pad: i8,
+    work: &[Cell<i32>],
+    y: Rows<'_, i8>,
+    band: Band,
+) {
+    let layer = Layer { p, x, w, pad, work, y };
+    let finish = |sums: &Sums<'_>, words: &[i32]| block_4x4::finish(&Fitted::<SHIFT, SIGNED>, sums, words);
+    layer.run::<TILES, Dsp4x4>(band, FILTERS + requant_words(SIGNED), &finish);
+}
+
 /// Requantisation by one multiplication.
 pub(crate) struct Fitted<const SHIFT: u32, const SIGNED: bool>;
+
+impl<const SHIFT: u32, const SIGNED: bool> Fitted<SHIFT, SIGNED> {
+    /// What the assembly of results is told, for so many results along a side of a tile: the addresses of pixels, the first filter, the addresses of its factor and of the end of first values, of its
+    /// sums and of its first value. There is a filter, there are sums of all tiles, and constants of four filters. `None` where these are missing.
+    #[cfg_attr(not(kiln_dsp), allow(dead_code))]
+    #[inline(always)]
+    pub(crate) fn registers<const SIDE: usize>(&self, sums: &Sums<'_>, words: &[i32]) -> Option<[usize; 6]> {
+        let (first, filters) = sums.filters::<TILES, SIDE>()?;
+        let factors = words
+            .get(if SIGNED { 2 * FILTERS } else { FILTERS }..)
+            .filter(|factors| factors.len() >= 2 * FILTERS)?;
+        Some([
+            sums.places.pixels.as_ptr() as usize,
+            first,
+            factors.as_ptr() as usize,
+            words.as_ptr().wrapping_add(filters) as usize,
+            sums.m.as_ptr() as usize,
+            words.as_ptr() as usize,
+        ])
+    }
+}
 
 impl<const SHIFT: u32, const SIGNED: bool> Requantise for Fitted<SHIFT, SIGNED> {
     /// Where the first value of the next filter, its correction, and its factor and constant are.
@@ -85,5 +125,28 @@ impl Processor<TILES> for Dsp {
     unsafe fn products(v: *const i32, u: *const i32, pairs: usize, m: *mut i32) {
         // SAFETY: as the caller says.
         unsafe { block::products(v, u, pairs, m) }
+    }
+}
+
+/// Words of four channels of a patch for two tiles of 4 × 4 results.
+pub(crate) const PATCH_4X4: usize = 60;
+
+/// Words of half of the frequencies of two such tiles and a pair of channels.
+pub(crate) const HALF: usize = 36;
+
+struct Dsp4x4;
+
+impl Processor<TILES> for Dsp4x4 {
+    const SIDE: usize = 4;
+
+    #[inline(always)]
+    fn transform(patch: &[Cell<i32>], v: &[Cell<i32>]) {
+        block_4x4::transform(patch, v);
+    }
+
+    #[inline(always)]
+    unsafe fn products(v: *const i32, u: *const i32, pairs: usize, m: *mut i32) {
+        // SAFETY: as the caller says.
+        unsafe { block_4x4::products(v, u, pairs, m) }
     }
 }

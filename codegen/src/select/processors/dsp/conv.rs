@@ -7,18 +7,27 @@ use crate::select::conv::Images;
 pub(super) const TILES: usize = 2;
 
 /// Winograd's algorithm, where it computes the layer and there is flash for its weights.
-pub(super) fn winograd(asked: &Asked<'_>, shape: Sizes) -> Option<Kernel> {
-    let proof = asked.winograd.then(|| asked.proof(Gains::None)).flatten()?;
-    proof.form.is_some().then_some(Kernel::Winograd(shape, proof))
+pub(super) fn winograd(asked: &Asked<'_>, shape: Sizes) -> Vec<Kernel> {
+    let proof = asked.winograd.and_then(|_| asked.proof(Gains::None)).filter(|proof| proof.form.is_some());
+    let Some((largest, proof)) = asked.winograd.zip(proof) else { return Vec::new() };
+    let sides = [Side::Two, Side::Four].into_iter().filter(|&side| side <= largest);
+    sides.map(|side| Kernel::Winograd(shape, side, proof.clone())).collect()
 }
 
 impl<'a> Selector<'a> {
-    /// Tiles of two by two pixels, by Winograd's algorithm.
-    pub(super) fn winograd(&mut self, node: &'a Node, shape: &Sizes, proof: &Proof) -> Selected {
+    /// Tiles by Winograd's algorithm.
+    pub(super) fn winograd(
+        &mut self,
+        node: &'a Node,
+        shape: &Sizes,
+        side: Side,
+        kernel: KernelId,
+        proof: &Proof,
+    ) -> Selected {
         let (layer, form) = (&proof.layer, proof.form.as_deref());
         let mut words = Vec::new();
         for first in winograd::fours(layer) {
-            words.extend(winograd::pack(layer, shape, first, winograd::Shared::Channels));
+            words.extend(winograd::pack(layer, shape, side, first, winograd::Shared::Channels));
             words.extend((first..first + 4).map(|o| pack::first(layer, form, o)));
             words.extend(pack::corrections_first(form, first..first + 4));
         }
@@ -29,7 +38,7 @@ impl<'a> Selector<'a> {
         let y = self.image_rows(node.result, shape.images, shape.out_h)?;
         let images = Images { x, y, count: shape.images, out_h: shape.out_h };
         let conv = [Arg::Struct(self.conv_params(shape))];
-        self.call_on(images, KernelId::Conv2dI8DspWinograd, &generics, &conv, &between, &[]);
+        self.call_on(images, kernel, &generics, &conv, &between, &[]);
         Ok(())
     }
 

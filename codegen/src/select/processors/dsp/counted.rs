@@ -36,7 +36,9 @@ impl Kernel {
             Kernel::Patches(shape, pixels, proof) => {
                 calls(corrected(by_patches(shape, *pixels, asked.whole), proof), shape, asked.whole)
             }
-            Kernel::Winograd(shape, proof) => corrected(winograd::work(shape, conv::TILES), proof),
+            Kernel::Winograd(shape, side, proof) => {
+                corrected(winograd::work(shape, *side, conv::TILES), proof)
+            }
             Kernel::Column(_, Tiling::Dots, _) | Kernel::Dense(Tiling::Dots, _) => plain(filled(1)),
             Kernel::Column(..) | Kernel::Dense(..) => plain(filled(FILTERS)),
             Kernel::DepthwisePlanar(shape, _) => calls(planar(shape), shape, asked.whole),

@@ -18,6 +18,7 @@ use crate::select::layer::{Gains, Layer, Proof};
 use crate::select::means::{self, Means, Window};
 use crate::select::quantize::{self, Inverse};
 use crate::select::shape::{Axis, Shape as Sizes};
+use crate::select::winograd::Side;
 use crate::select::*;
 use crate::Optimize;
 use kiln_kernel_table::{Core, Work};
@@ -35,8 +36,8 @@ pub(super) enum Kernel {
     Tiled(Sizes, usize, Proof),
     /// The same of filters whose rows are whole words, from copies of the taps of so many pixels.
     Patches(Sizes, usize, Proof),
-    /// Convolution by Winograd's algorithm.
-    Winograd(Sizes, Proof),
+    /// Convolution by Winograd's algorithm, in tiles of that size.
+    Winograd(Sizes, Side, Proof),
     /// Convolution of images of which every row of the result is one pixel.
     Column(Sizes, Tiling, Proof),
     /// Depthwise convolution of planar rows.
@@ -91,6 +92,10 @@ impl Processor for Dsp {
     fn decides(&self, asked: &Asked<'_>) -> bool {
         let is_layer = matches!(asked.node.op, Op::Conv2d { .. } | Op::Dense { .. });
         is_layer && asked.options.optimize == Optimize::Size
+    }
+
+    fn largest_tile(&self) -> Side {
+        Side::Four
     }
 
     fn reads_planar(&self, asked: &Asked<'_>) -> bool {
@@ -163,8 +168,8 @@ fn choice(kernel: Kernel, asked: &Asked<'_>, core: Core) -> Choice {
     let (workspace, images) = match &kernel {
         Kernel::Tiled(shape, pixels, _) => (4 * shape.window_words(*pixels), shape.images),
         Kernel::Patches(shape, pixels, _) => (patches_bytes(shape, *pixels), shape.images),
-        Kernel::Winograd(shape, _) => {
-            (winograd::workspace(shape, conv::TILES, winograd::Shared::Channels), shape.images)
+        Kernel::Winograd(shape, side, _) => {
+            (winograd::workspace(shape, *side, conv::TILES, winograd::Shared::Channels), shape.images)
         }
         Kernel::Column(shape, ..)
         | Kernel::Depthwise(shape, _)
@@ -174,7 +179,7 @@ fn choice(kernel: Kernel, asked: &Asked<'_>, core: Core) -> Choice {
     };
     let (work, form) = (kernel.work(asked), kernel.form());
     let cycles = kernel.cycles(asked, core, &work);
-    let rows_at_once = if matches!(kernel, Kernel::Winograd(..)) { 2 } else { 1 };
+    let rows_at_once = if let Kernel::Winograd(_, side, _) = &kernel { side.results() } else { 1 };
     Choice { workspace, images, rows_at_once, form, work, ..Choice::new(Rc::new(kernel), cycles) }
 }
 
@@ -184,7 +189,7 @@ impl Kernel {
         match self {
             Kernel::Tiled(_, _, proof)
             | Kernel::Patches(_, _, proof)
-            | Kernel::Winograd(_, proof)
+            | Kernel::Winograd(_, _, proof)
             | Kernel::Column(_, _, proof)
             | Kernel::DepthwisePlanar(_, proof)
             | Kernel::Depthwise(_, proof)
@@ -200,7 +205,8 @@ impl Kernel {
             Kernel::Tiled(shape, ..) if points(shape) => KernelId::Conv2dI8DspPointsSmall,
             Kernel::Tiled(..) => KernelId::Conv2dI8Dsp,
             Kernel::Patches(..) => KernelId::Conv2dI8DspPatches,
-            Kernel::Winograd(..) => KernelId::Conv2dI8DspWinograd,
+            Kernel::Winograd(_, Side::Two, _) => KernelId::Conv2dI8DspWinograd,
+            Kernel::Winograd(_, Side::Four, _) => KernelId::Conv2dI8DspWinograd4x4,
             Kernel::Column(_, tiling, _) | Kernel::Dense(tiling, _) => match tiling {
                 Tiling::Quads => KernelId::DenseI8Dsp,
                 Tiling::Eights(_) => KernelId::DenseI8DspEights,
@@ -254,7 +260,7 @@ impl kernel::Kernel for Kernel {
         match self {
             Kernel::Tiled(shape, _, proof) => selector.tiled(node, shape, proof),
             Kernel::Patches(shape, _, proof) => selector.patches(node, shape, proof),
-            Kernel::Winograd(shape, proof) => selector.winograd(node, shape, proof),
+            Kernel::Winograd(shape, side, proof) => selector.winograd(node, shape, *side, self.id(), proof),
             Kernel::Column(shape, tiling, proof) => selector.column(node, shape, *tiling, proof),
             Kernel::DepthwisePlanar(shape, proof) => selector.depthwise_planar(node, shape, proof),
             Kernel::Depthwise(shape, proof) => selector.depthwise_last(node, shape, proof),

@@ -11,6 +11,7 @@ use crate::select::conv::Images;
 use crate::select::kernel::{self, Asked, Choice, Processor};
 use crate::select::layer::Layer;
 use crate::select::shape::Shape;
+use crate::select::winograd::Side;
 use crate::select::*;
 use crate::Optimize;
 use kiln_kernel_table::{Core, Work};
@@ -176,7 +177,7 @@ fn ways(asked: &Asked<'_>, layer: &Layer) -> Vec<Way> {
                 None => vec![Tile::of(asked, rows * shape.out_w, true)],
             };
             let winograd =
-                (asked.winograd && (asked.all || single.is_none())).then_some(Way::Winograd(shape));
+                (asked.winograd.is_some() && (asked.all || single.is_none())).then_some(Way::Winograd(shape));
             let tiles = tiles.into_iter().map(|tile| Way::Tiles(shape, tile));
             single.into_iter().chain(tiles).chain(winograd).collect()
         }
@@ -262,7 +263,9 @@ impl Way {
     fn workspace(&self, layer: &Layer) -> usize {
         let words = match self {
             Way::Tiles(_, tile) | Way::Dense(tile) => tile.words(),
-            Way::Winograd(shape) => return winograd::workspace(shape, TILES, winograd::Shared::Channels),
+            Way::Winograd(shape) => {
+                return winograd::workspace(shape, Side::Two, TILES, winograd::Shared::Channels);
+            }
             Way::Row(_) | Way::Image(_) | Way::Singles | Way::Depthwise(_) | Way::Rolling(_) => 0,
         };
         4 * layer.filter(0).len() * words
@@ -294,8 +297,9 @@ impl kernel::Kernel for Kernel {
         let layer = &proven.layer;
         let (weights, element) = match (way, id) {
             (Way::Winograd(shape), _) => {
-                let words = winograd::fours(layer)
-                    .flat_map(|first| winograd::pack(layer, shape, first, winograd::Shared::Channels));
+                let words = winograd::fours(layer).flat_map(|first| {
+                    winograd::pack(layer, shape, Side::Two, first, winograd::Shared::Channels)
+                });
                 (Data::from_i32(&words.collect::<Vec<_>>()), Element::I32)
             }
             (_, KernelId::DenseI8Rv32Singles) => (Data::from_i32(&pack::singles(layer)), Element::I32),

@@ -40,7 +40,7 @@ impl Way {
                 };
                 work.with(Count::Call, 1)
             }
-            Way::Winograd(shape) => winograd::work(&shape, TILES),
+            Way::Winograd(shape) => winograd::work(&shape, winograd::Side::Two, TILES),
             Way::Depthwise(shape) => calls(depthwise(&shape), &shape, asked.whole),
             Way::Rolling(shape) => calls(rolling(&shape), &shape, asked.whole),
             Way::Column(shape) => calls(column(&shape), &shape, asked.whole),

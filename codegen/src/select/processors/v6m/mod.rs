@@ -12,7 +12,7 @@ use crate::select::kernel::{self, Asked, Choice, Processor};
 use crate::select::layer::Layer;
 use crate::select::predict::Ring;
 use crate::select::shape::Shape;
-use crate::select::winograd::Shared;
+use crate::select::winograd::{Shared, Side};
 use crate::select::*;
 use crate::Optimize;
 use kiln_kernel_table::{Core, Count, Work};
@@ -97,7 +97,9 @@ impl Processor for V6m {
                     let work = work.with(Count::Corrected, corrected);
                     let choice = choice(Kernel::Layer(way, proven), cycles);
                     let (workspace, rows_at_once) = match way {
-                        Way::Winograd(shape) => (winograd::workspace(&shape, TILES, Shared::Filters), 2),
+                        Way::Winograd(shape) => {
+                            (winograd::workspace(&shape, Side::Two, TILES, Shared::Filters), 2)
+                        }
                         Way::Rolling(_) => (0, 2),
                         Way::Column(_) => (0, 3),
                         _ => (0, 1),
@@ -139,7 +141,7 @@ fn ways(asked: &Asked<'_>) -> Vec<Way> {
         (Op::Conv2d { groups: 1, .. }, Some(shape)) => {
             let wide = (out_c >= 2 && may_be_wide).then_some(Pixels::Wide);
             let pixels = pixels.filter(|_| in_windows(shape.k_w * shape.in_c)).chain(wide);
-            let winograd = asked.winograd.then_some(Way::Winograd(shape));
+            let winograd = asked.winograd.map(|_| Way::Winograd(shape));
             pixels.map(|pixels| Way::Conv(shape, pixels)).chain(winograd).collect()
         }
         (Op::Conv2d { groups, .. }, Some(shape))
@@ -319,7 +321,7 @@ impl<'a> Selector<'a> {
         let layer = &proven.layer;
         let mut words = Vec::new();
         for first in winograd::fours(layer) {
-            words.extend(winograd::pack(layer, shape, first, Shared::Filters));
+            words.extend(winograd::pack(layer, shape, Side::Two, first, Shared::Filters));
             words.extend((first..first + 4).map(|o| proven.bias.get(o).copied().unwrap_or(0)));
         }
         let weights = self.constant_arg("WEIGHTS", Data::from_i32(&words), Element::I32);

@@ -22,3 +22,4 @@ pub(crate) mod points;
 pub(crate) mod pool;
 pub(crate) mod window;
 pub(crate) mod winograd;
+pub(crate) mod winograd_4x4;

@@ -1,10 +1,9 @@
 //! Tiles of Winograd's algorithm in assembly: their transformation, their products, and results of their sums.
 //!
-//! A pair of channels of two tiles and four filters takes six loads and eight `SMLAD`: 16 cycles for 16 products.
 //! Sums are not begun anew for each frequency, only for each row of four. Of the sums so far, R0 to R3, results need R2 and 2 · R1 − R0 − R3.
 
 use crate::arch::dsp::winograd::Fitted;
-use crate::arch::winograd::{Sums, FILTERS};
+use crate::arch::winograd::Sums;
 use core::arch::asm;
 use core::cell::Cell;
 
@@ -127,35 +126,6 @@ pub(crate) fn transform(patch: &[Cell<i32>], v: &[Cell<i32>]) {
     }
 }
 
-/// Assembly: a pair of channels. `SMUAD` has no sums to add to.
-#[rustfmt::skip]
-macro_rules! pair {
-    (@ $op:literal, $to:literal, $v:literal, $u:literal) => {
-        concat!(
-            ".ifc ", $op, ", smuad\n", $op, " ", $to, ", ", $v, ", ", $u, "\n",
-            ".else\n", $op, " ", $to, ", ", $v, ", ", $u, ", ", $to, "\n.endif\n",
-        )
-    };
-    ($op:literal) => {
-        concat!(
-            "ldr r10, [r8], #128\n",
-            "ldr r11, [r8, #-124]\n",
-            "ldr r12, [r9], #16\n",
-            "ldr lr, [r9, #-12]\n",
-            pair!(@ $op, "r0", "r10", "r12"),
-            pair!(@ $op, "r4", "r11", "r12"),
-            pair!(@ $op, "r1", "r10", "lr"),
-            pair!(@ $op, "r5", "r11", "lr"),
-            "ldr r12, [r9, #-8]\n",
-            "ldr lr, [r9, #-4]\n",
-            pair!(@ $op, "r2", "r10", "r12"),
-            pair!(@ $op, "r6", "r11", "r12"),
-            pair!(@ $op, "r3", "r10", "lr"),
-            pair!(@ $op, "r7", "r11", "lr"),
-        )
-    };
-}
-
 /// As [`Processor::products`](crate::arch::winograd::Processor::products), for two tiles.
 ///
 /// # Safety
@@ -174,23 +144,23 @@ pub(crate) unsafe fn products(v: *const i32, u: *const i32, pairs: usize, m: *mu
             "push {{r10, r11, r12, lr}}",
             // A row of frequencies. The first pair makes the sums, the others add to them.
             "2:",
-            pair!("smuad"),
+            pair_of_channels!("smuad", "128"),
             "ldr r12, [sp, #8]",
             "tst r12, #512",
             "beq 6f",
             "b 4f",
             // Eight pairs, or four, which are half a turn.
             "3:",
-            pair!("smlad"),
+            pair_of_channels!("smlad", "128"),
             "4:",
             ".rept 3",
-            pair!("smlad"),
+            pair_of_channels!("smlad", "128"),
             ".endr",
             "5:",
-            pair!("smlad"),
+            pair_of_channels!("smlad", "128"),
             "6:",
             ".rept 3",
-            pair!("smlad"),
+            pair_of_channels!("smlad", "128"),
             ".endr",
             "ldr lr, [sp, #12]",
             "cmp r8, lr",
@@ -306,23 +276,12 @@ macro_rules! four_pixels {
 /// As [`Places::finish`](crate::arch::winograd::Places::finish), for two tiles, of the sums that [`products`] writes.
 #[inline(always)]
 pub(crate) fn finish<const SHIFT: u32, const SIGNED: bool>(
-    _: &Fitted<SHIFT, SIGNED>,
+    requant: &Fitted<SHIFT, SIGNED>,
     sums: &Sums<'_>,
     words: &[i32],
 ) -> Option<()> {
-    let (first, filters) = sums.filters::<2>()?;
-    let factors = words
-        .get(if SIGNED { 2 * FILTERS } else { FILTERS }..)
-        .filter(|factors| factors.len() >= 2 * FILTERS)?;
-    let registers = [
-        sums.places.pixels.as_ptr() as usize,
-        first,
-        factors.as_ptr() as usize,
-        words.as_ptr().wrapping_add(filters) as usize,
-        sums.m.as_ptr() as usize,
-        words.as_ptr() as usize,
-    ];
-    // SAFETY: there are sums of two tiles, constants of four filters, and pixels of both tiles that have channels of these filters (`Sums::filters`).
+    let registers = requant.registers::<2>(sums, words)?;
+    // SAFETY: there are sums of two tiles, constants of four filters, and pixels of both tiles that have channels of these filters.
     unsafe { block::<SHIFT, SIGNED>(&registers) };
     Some(())
 }
@@ -330,7 +289,7 @@ pub(crate) fn finish<const SHIFT: u32, const SIGNED: bool>(
 /// The assembly of [`finish`].
 ///
 /// # Safety
-/// `registers` are the addresses of pixels, the first filter, the addresses of its factor and of the end of first values, of its sums and of its first value. There is a filter.
+/// As [`Fitted::registers`] has them.
 #[inline(never)]
 unsafe fn block<const SHIFT: u32, const SIGNED: bool>(registers: &[usize; 6]) {
     // SAFETY: as the caller says. Every register is declared, or saved and restored; the stack has its pointer back at the end.

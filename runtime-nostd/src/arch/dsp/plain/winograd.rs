@@ -16,7 +16,7 @@ pub(crate) fn finish<const SHIFT: u32, const SIGNED: bool>(
     sums: &Sums<'_>,
     words: &[i32],
 ) -> Option<()> {
-    sums.places.finish::<2, _>(sums, words, requant)
+    sums.places.finish::<2, 2, _>(sums, words, requant)
 }
 
 /// Two channels in the halves of a word.
@@ -71,11 +71,11 @@ pub(crate) unsafe fn products(v: *const i32, u: *const i32, pairs: usize, m: *mu
 }
 
 #[inline(always)]
-fn half(word: u32, shift: u32) -> i32 {
+pub(super) fn half(word: u32, shift: u32) -> i32 {
     i32::from((word >> shift) as i16)
 }
 
 #[inline(always)]
-fn halves(of: impl Fn(u32) -> i32) -> u32 {
+pub(super) fn halves(of: impl Fn(u32) -> i32) -> u32 {
     of(0) as u32 & 0xffff | (of(16) as u32) << 16
 }

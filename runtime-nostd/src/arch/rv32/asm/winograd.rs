@@ -152,7 +152,7 @@ struct State {
 /// As [`Places::finish`](crate::arch::winograd::Places::finish), for four tiles.
 #[inline(always)]
 pub(crate) fn finish(q: &UpperRequant<'_>, sums: &Sums<'_>) -> Option<()> {
-    let (first, filters) = sums.filters::<4>()?;
+    let (first, filters) = sums.filters::<4, 2>()?;
     let channels = q.channels_from(first, filters)?;
     let mut state = State {
         m: sums.m.as_ptr().wrapping_add(12),

@@ -6,7 +6,7 @@ use crate::arch::winograd::Sums;
 
 /// As [`Places::finish`](crate::arch::winograd::Places::finish), for four tiles.
 pub(crate) fn finish(q: &UpperRequant<'_>, sums: &Sums<'_>) -> Option<()> {
-    sums.places.finish::<4, _>(sums, &[], q)
+    sums.places.finish::<4, 2, _>(sums, &[], q)
 }
 
 /// As [`Processor::products`](crate::arch::winograd::Processor::products), for four tiles.
