@@ -352,7 +352,7 @@ macro_rules! kernel_table {
             Conv2dI8DspWinogradCrew = conv2d_i8_dsp_winograd_crew(I8, I8) -> I8 { arithmetic: Fitted, filters_at_once: 4 };
             Conv2dI8DspWinograd4x4 = conv2d_i8_dsp_winograd_4x4(I8, I8) -> I8 {
                 arithmetic: Fitted, filters_at_once: 4, on_crew: Conv2dI8DspWinograd4x4Crew,
-                cycles: &[(M4, cycles(1045, 17750, 500).each(&[(Tap, 4200), (Tile, 560_000), (Window, 850_000), (Corrected, 2250)]))]
+                cycles: &[(M4, cycles(1066, 17470, 500).each(&[(Tap, 7530), (Tile, 1_300_000), (Window, 4_275_000), (Corrected, 3120)]))]
             };
             Conv2dI8DspWinograd4x4Crew = conv2d_i8_dsp_winograd_4x4_crew(I8, I8) -> I8 { arithmetic: Fitted, filters_at_once: 4 };
         }
