@@ -16,8 +16,8 @@ use kiln::kernels::{
 #[cfg(not(target_arch = "arm"))]
 use kiln::kernels::{
     conv1_i16_i8_rv32, conv2d_i8_rv32_mixed, conv2d_i8_rv32_pairs, conv2d_i8_rv32_quads,
-    conv2d_i8_rv32_winograd, dense_i8_i16_rv32, dense_i8_rv32_singles, depthwise2d_i8_rv32,
-    depthwise2d_i8_rv32_rolling, UpperRequant,
+    conv2d_i8_rv32_winograd, conv2d_i8_rv32_winograd_4x4, dense_i8_i16_rv32, dense_i8_rv32_singles,
+    depthwise2d_i8_rv32, depthwise2d_i8_rv32_rolling, UpperRequant,
 };
 
 pub(crate) const CHECKS: &[Check] = &[Check { name: "hostile sizes write nothing beside the result", run }];
@@ -168,6 +168,9 @@ fn run(rng: &mut Rng, mut scratch: Scratch<'_>) -> Result<(), Mismatch> {
                 19 => depthwise2d_i8_rv32(&p, x_rows, bytes, 0, &upper, y_rows, band),
                 20 if rng.one_in(2) => conv2d_i8_rv32_mixed(&p, x_rows, bytes, 0, &upper, work, y_rows, band),
                 20 => conv2d_i8_rv32_quads(&p, x_rows, bytes, 0, &upper, work, y_rows, band),
+                21 if rng.one_in(2) => {
+                    conv2d_i8_rv32_winograd_4x4(&near, x_rows, w, 0, &upper, work, y_rows, band);
+                }
                 21 => conv2d_i8_rv32_winograd(&near, x_rows, w, 0, &upper, work, y_rows, band),
                 22 if rng.one_in(2) => {
                     let y = Rows::ring(halves, size(rng, out_row), size(rng, out_h));

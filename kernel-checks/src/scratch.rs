@@ -6,7 +6,7 @@ use core::cell::Cell;
 /// All the memory that checks have: fixed in size, and small enough for the RAM of a microcontroller.
 #[repr(C, align(16))]
 pub struct Storage {
-    words: [i32; 8 * 1024],
+    words: [i32; 10 * 1024],
     halves: [i16; 8 * 1024],
     bytes: [i8; 32 * 1024],
 }
@@ -14,7 +14,7 @@ pub struct Storage {
 impl Storage {
     /// Zeroed memory: a `static` of it takes no flash.
     pub const fn new() -> Self {
-        Storage { words: [0; 8 * 1024], halves: [0; 8 * 1024], bytes: [0; 32 * 1024] }
+        Storage { words: [0; 10 * 1024], halves: [0; 8 * 1024], bytes: [0; 32 * 1024] }
     }
 
     /// All of it, for one round. It holds what earlier rounds left.

@@ -15,7 +15,10 @@ use kiln::kernels::{
     HalfRequant, Rows,
 };
 #[cfg(not(target_arch = "arm"))]
-use kiln::kernels::{conv2d_i8_rv32_winograd, conv2d_i8_rv32_winograd_crew};
+use kiln::kernels::{
+    conv2d_i8_rv32_winograd, conv2d_i8_rv32_winograd_4x4, conv2d_i8_rv32_winograd_4x4_crew,
+    conv2d_i8_rv32_winograd_crew, UpperRequant,
+};
 
 pub(crate) const CHECKS: &[Check] = &[
     Check { name: "conv2d_i8_dsp_winograd", run: dsp },
@@ -23,6 +26,8 @@ pub(crate) const CHECKS: &[Check] = &[
     Check { name: "conv2d_i8_v6m_winograd", run: halves },
     #[cfg(not(target_arch = "arm"))]
     Check { name: "conv2d_i8_rv32_winograd", run: upper },
+    #[cfg(not(target_arch = "arm"))]
+    Check { name: "conv2d_i8_rv32_winograd_4x4", run: upper_4x4 },
 ];
 
 /// Transformations of filters: for tiles of 2 × 2 and of 4 × 4 results.
@@ -138,6 +143,12 @@ pub(crate) fn work<'a>(rng: &mut Rng, scratch: &mut Scratch<'a>, size: usize) ->
     cells(work)
 }
 
+/// Words of a workspace where a pair of channels has one for each frequency of a tile.
+fn words(side: usize, tiles: usize, pairs: usize) -> usize {
+    let (frequencies, elements) = ((side + 2) * (side + 2), (side + 2) * (side * tiles + 2));
+    frequencies * tiles * pairs + (elements / 2 * pairs).max(4 * tiles * frequencies)
+}
+
 type Dsp = fn(&Conv, Rows<'_, i8>, &[i32], i8, &[Cell<i32>], Rows<'_, i8>, Band);
 
 fn dsp(rng: &mut Rng, scratch: Scratch<'_>) -> Result<(), Mismatch> {
@@ -195,9 +206,7 @@ fn in_tiles(
         y.set(forms.result(forms.first(o).wrapping_add(layer.sum(index)), o));
     }
     // For each of two cores.
-    let (frequencies, elements) = (g.len() * g.len(), (side + 2) * (2 * side + 2));
-    let words = 2 * frequencies * pairs + (elements / 2 * pairs).max(8 * frequencies);
-    let work = work(rng, &mut scratch, 2 * words.next_multiple_of(16));
+    let work = work(rng, &mut scratch, 2 * words(side, 2, pairs).next_multiple_of(16));
     let case =
         layer.run(side, rng, &mut scratch, y.got(), |x, y, band| kernel(p, x, w, layer.pad, work, y, band));
     y.compare(case.with("shift", shift).with("signed", i32::from(signed)))
@@ -234,14 +243,41 @@ fn halves(rng: &mut Rng, mut scratch: Scratch<'_>) -> Result<(), Mismatch> {
 }
 
 #[cfg(not(target_arch = "arm"))]
-fn upper(rng: &mut Rng, mut scratch: Scratch<'_>) -> Result<(), Mismatch> {
+type Upper = fn(&Conv, Rows<'_, i8>, &[i32], i8, &UpperRequant<'_>, &[Cell<i32>], Rows<'_, i8>, Band);
+
+#[cfg(not(target_arch = "arm"))]
+fn upper(rng: &mut Rng, scratch: Scratch<'_>) -> Result<(), Mismatch> {
+    let on_crew: Upper = |p, x, w, pad, q, work, y, band| {
+        conv2d_i8_rv32_winograd_crew(&CREW, 2, p, x, w, pad, q, work, y, band);
+    };
+    upper_in_tiles(rng, scratch, 2, &G2, [conv2d_i8_rv32_winograd, on_crew])
+}
+
+#[cfg(not(target_arch = "arm"))]
+fn upper_4x4(rng: &mut Rng, scratch: Scratch<'_>) -> Result<(), Mismatch> {
+    let on_crew: Upper = |p, x, w, pad, q, work, y, band| {
+        conv2d_i8_rv32_winograd_4x4_crew(&CREW, 2, p, x, w, pad, q, work, y, band);
+    };
+    upper_in_tiles(rng, scratch, 4, &G4, [conv2d_i8_rv32_winograd_4x4, on_crew])
+}
+
+/// Kernels with tiles of so many results along each side: of one core, and of two.
+#[cfg(not(target_arch = "arm"))]
+fn upper_in_tiles(
+    rng: &mut Rng,
+    mut scratch: Scratch<'_>,
+    side: usize,
+    g: &[[i32; 3]],
+    kernels: [Upper; 2],
+) -> Result<(), Mismatch> {
     let layer = Layer::draw(rng, &mut scratch);
     let (p, pairs) = (&layer.p, layer.pairs());
     let own = rng.one_in(2);
     let (channels, q) = rv32::requant(rng, &mut scratch, p.out_c, own);
-    let w = scratch.words.take(p.out_c.div_ceil(4) * 64 * pairs);
-    for (at, w) in w.chunks_exact_mut(64 * pairs).enumerate() {
-        layer.pack(4 * at, &G2, w);
+    let group = 4 * g.len() * g.len() * pairs;
+    let w = scratch.words.take(p.out_c.div_ceil(4) * group);
+    for (at, w) in w.chunks_exact_mut(group).enumerate() {
+        layer.pack(4 * at, g, w);
     }
     let y = scratch.bytes.twins(layer.out_h * p.out_w * p.out_c, rng.size(0, 3), rng.i8());
     for (index, y) in y.expected().iter().enumerate() {
@@ -249,10 +285,9 @@ fn upper(rng: &mut Rng, mut scratch: Scratch<'_>) -> Result<(), Mismatch> {
         y.set(rv32::requantize(layer.sum(index), &channels[o * q.words..][..q.words], &q));
     }
     let on_crew = rng.one_in(3);
-    let work = work(rng, &mut scratch, 2 * (64 * pairs + (20 * pairs).max(256)).next_multiple_of(16));
-    let case = layer.run(2, rng, &mut scratch, y.got(), |x, y, band| match on_crew {
-        true => conv2d_i8_rv32_winograd_crew(&CREW, 2, p, x, w, layer.pad, &q, work, y, band),
-        false => conv2d_i8_rv32_winograd(p, x, w, layer.pad, &q, work, y, band),
-    });
+    let work = work(rng, &mut scratch, 2 * words(side, 4, pairs).next_multiple_of(16));
+    let kernel = kernels[usize::from(on_crew)];
+    let case = layer
+        .run(side, rng, &mut scratch, y.got(), |x, y, band| kernel(p, x, w, layer.pad, &q, work, y, band));
     y.compare(case.with("words", q.words).with("on_crew", i32::from(on_crew)))
 }

@@ -426,6 +426,11 @@ macro_rules! kernel_table {
                 cycles: &[(Hazard3, cycles(3000, 47000, 1000).each(&[(Tap, 7200)]))]
             };
             Conv2dI8Rv32WinogradCrew = conv2d_i8_rv32_winograd_crew(I8, I8) -> I8 { arithmetic: Upper };
+            Conv2dI8Rv32Winograd4x4 = conv2d_i8_rv32_winograd_4x4(I8, I8) -> I8 {
+                arithmetic: Upper, on_crew: Conv2dI8Rv32Winograd4x4Crew,
+                cycles: &[(Hazard3, cycles(3000, 47000, 1000).each(&[(Tap, 7200)]))]
+            };
+            Conv2dI8Rv32Winograd4x4Crew = conv2d_i8_rv32_winograd_4x4_crew(I8, I8) -> I8 { arithmetic: Upper };
         }
         Simd {
             Conv2dF32SimdReproducible = conv2d_f32_simd_reproducible(F32, F32) -> F32 { on_crew: Conv2dF32SimdReproducibleCrew };

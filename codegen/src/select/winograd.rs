@@ -26,6 +26,11 @@ pub(super) enum Side {
 }
 
 impl Side {
+    /// Those that are at most so large, the largest first.
+    pub(super) fn up_to(largest: Option<Side>) -> impl Iterator<Item = Side> {
+        [Side::Four, Side::Two].into_iter().filter(move |&side| Some(side) <= largest)
+    }
+
     /// As a number.
     pub(super) fn results(self) -> usize {
         self as usize
@@ -87,10 +92,8 @@ pub(super) fn allowed(graph: &Graph, options: &Options) -> BTreeMap<NodeId, Side
     };
     let fits = |(id, shape): (NodeId, Shape)| {
         let node = graph.node(id);
-        let sides = [Side::Four, Side::Two].into_iter().filter(|&side| side <= largest);
-        let side = sides
-            .filter(|&side| takes(graph, node, &shape, side))
-            .find(|&side| grown(&shape, side) <= left)?;
+        let may = |side: &Side| takes(graph, node, &shape, *side) && grown(&shape, *side) <= left;
+        let side = Side::up_to(Some(largest)).find(may)?;
         left -= grown(&shape, side);
         Some((id, side))
     };
@@ -101,8 +104,7 @@ pub(super) fn allowed(graph: &Graph, options: &Options) -> BTreeMap<NodeId, Side
 pub(super) fn possible(graph: &Graph, node: NodeId, options: &Options) -> Option<Side> {
     let node = graph.node(node);
     let shape = Shape::of(graph, node)?;
-    let sides = [Side::Four, Side::Two].into_iter().filter(|&side| side <= kernel::largest_tile(options));
-    sides.into_iter().find(|&side| takes(graph, node, &shape, side))
+    Side::up_to(Some(kernel::largest_tile(options))).find(|&side| takes(graph, node, &shape, side))
 }
 
 /// Whether the kernels compute a convolution in such tiles.

@@ -57,9 +57,6 @@ const MOST_ELEMENTS: usize = MOST_RESULTS + 2;
 /// Filters that are computed together.
 pub(crate) const FILTERS: usize = 4;
 
-/// Most pixels of tiles side by side.
-const MOST_PIXELS: usize = 32;
-
 /// What processors do differently.
 pub(crate) trait Processor<const TILES: usize> {
     /// Results along each side of a tile: 2 or 4.
@@ -92,6 +89,10 @@ pub(crate) trait Lanes: Copy {
 
     fn sub(self, other: Self) -> Self;
 
+    fn doubled(self) -> Self {
+        self.add(self)
+    }
+
     /// Writes elements where [`Self::load`] found their channels: channels `phase` and `phase + 2` share a word.
     ///
     /// # Safety
@@ -120,23 +121,23 @@ pub(crate) trait Requantise: Sized {
 }
 
 /// Makes results of the sums of four filters with their words of constants, as [`Places::finish`]. `None` where these are missing.
-pub(crate) type Finish<'f> = &'f dyn Fn(&Sums<'_>, &[i32]) -> Option<()>;
+pub(crate) type Finish<'f, const PIXELS: usize> = &'f dyn Fn(&Sums<'_, PIXELS>, &[i32]) -> Option<()>;
 
-/// The sums of four filters: a word for each frequency, tile and filter.
-pub(crate) struct Sums<'a> {
+/// The sums of four filters for so many pixels of all tiles: a word for each frequency, tile and filter.
+pub(crate) struct Sums<'a, const PIXELS: usize> {
     /// Of so many tiles at least where [`filters`](Self::filters) says so.
     pub m: &'a [Cell<i32>],
     /// The first of the filters.
     first: usize,
-    pub places: &'a Places<'a>,
+    pub places: &'a Places<'a, PIXELS>,
 }
 
-impl Sums<'_> {
+impl<const PIXELS: usize> Sums<'_, PIXELS> {
     /// The first filter, and how many there are that have sums of all tiles, and results. `None` where there is none.
     #[inline(always)]
-    pub(crate) fn filters<const TILES: usize, const SIDE: usize>(&self) -> Option<(usize, usize)> {
+    pub(crate) fn filters<const SIDE: usize>(&self) -> Option<(usize, usize)> {
         let left = self.places.filters.saturating_sub(self.first);
-        let fits = self.m.len() >= frequencies(SIDE) * TILES * FILTERS && left > 0;
+        let fits = self.m.len() >= frequencies(SIDE) * (PIXELS / (SIDE * SIDE)) * FILTERS && left > 0;
         fits.then_some((self.first, left.min(FILTERS)))
     }
 }
@@ -172,12 +173,13 @@ impl<'a> Layer<'a> {
     ///
     /// Nothing is written if the arguments do not fit each other.
     #[inline(never)]
-    pub(crate) fn run<const TILES: usize, P: Processor<TILES>>(
+    pub(crate) fn run<const TILES: usize, const PIXELS: usize, P: Processor<TILES>>(
         &self,
         band: Band,
         words: usize,
-        finish: Finish<'_>,
+        finish: Finish<'_, PIXELS>,
     ) {
+        const { assert!(PIXELS == P::SIDE * P::SIDE * TILES && P::SIDE <= MOST_RESULTS) };
         let Conv { in_c, out_w, out_c, k_h, k_w, stride_h, stride_w, dilation_h, dilation_w, .. } = *self.p;
         let plain = (k_h, k_w, stride_h, stride_w, dilation_h, dilation_w) == (3, 3, 1, 1, 1, 1);
         let pairs = channels(in_c) / 2;
@@ -210,7 +212,7 @@ impl<'a> Layer<'a> {
                 let columns = P::SIDE * TILES + 2;
                 self.gather(taps.get(..P::SIDE + 2).unwrap_or(&[]), columns, first.column(ox), work.patch);
                 P::transform(work.patch, work.v);
-                let Some(places) = Places::new::<TILES>(self.p, P::SIDE, &rows, ox) else { return };
+                let Some(places) = Places::new(self.p, P::SIDE, &rows, ox) else { return };
                 for (group, w) in self.w.chunks_exact(group).take(groups).enumerate() {
                     let (u, words) = w.split_at(weights.min(w.len()));
                     // SAFETY: `Work::of` has made room for `pairs` of all frequencies and tiles, and their sums. There are as many weights. `channels` are a multiple of eight.
@@ -302,22 +304,17 @@ fn interleave(taps: &[Cell<i8>], in_c: usize, pixels: usize, to: &[Cell<i32>], a
 }
 
 /// Where the results of the pixels of all tiles are.
-pub(crate) struct Places<'a> {
+pub(crate) struct Places<'a, const PIXELS: usize> {
     /// The channels of the pixels of each tile, as many as there are `filters`: row by row. A pixel behind a row or the last row has those of the first pixel.
-    pub pixels: [*const Cell<i8>; MOST_PIXELS],
+    pub pixels: [*const Cell<i8>; PIXELS],
     filters: usize,
     of: PhantomData<&'a [Cell<i8>]>,
 }
 
-impl<'a> Places<'a> {
+impl<'a, const PIXELS: usize> Places<'a, PIXELS> {
     /// Of tiles side by side, the first one at column `ox`, of as many rows as they have or the last ones. `None` where there is no pixel.
     #[inline(always)]
-    fn new<const TILES: usize>(
-        p: &Conv,
-        side: usize,
-        rows: &[Option<&'a [Cell<i8>]>; MOST_RESULTS],
-        ox: usize,
-    ) -> Option<Self> {
+    fn new(p: &Conv, side: usize, rows: &[Option<&'a [Cell<i8>]>; MOST_RESULTS], ox: usize) -> Option<Self> {
         let Conv { out_w, out_c, .. } = *p;
         let columns = out_w.checked_sub(ox).filter(|&columns| columns > 0)?;
         // As many columns of either row as there are, of which pixels read from the first one on.
@@ -326,8 +323,8 @@ impl<'a> Places<'a> {
             row.get(start..).filter(|row| row.len() >= product(columns, out_c)).map(<[_]>::as_ptr)
         };
         let rows = rows.map(|row| row.and_then(pixels));
-        let mut places = Places { pixels: [rows[0]?; MOST_PIXELS], filters: out_c, of: PhantomData };
-        for (at, tile) in places.pixels.chunks_exact_mut(side * side).take(TILES).enumerate() {
+        let mut places = Places { pixels: [rows[0]?; PIXELS], filters: out_c, of: PhantomData };
+        for (at, tile) in places.pixels.chunks_exact_mut(side * side).enumerate() {
             for (row, places) in rows.iter().zip(tile.chunks_exact_mut(side)) {
                 let Some(row) = row else { break };
                 for (column, place) in (side * at..columns).zip(places) {
@@ -340,22 +337,22 @@ impl<'a> Places<'a> {
 
     /// Writes the results of four filters, or as many as are left. `None` where constants are missing.
     #[inline(never)]
-    pub(crate) fn finish<const TILES: usize, const SIDE: usize, R: Requantise>(
+    pub(crate) fn finish<const SIDE: usize, R: Requantise>(
         &self,
-        sums: &Sums<'_>,
+        sums: &Sums<'_, PIXELS>,
         words: &[i32],
         requant: &R,
     ) -> Option<()> {
-        const { assert!(SIDE * SIDE * TILES <= MOST_PIXELS && SIDE <= MOST_RESULTS) };
-        let (first, filters) = sums.filters::<TILES, SIDE>()?;
+        let tiles = PIXELS / (SIDE * SIDE);
+        let (first, filters) = sums.filters::<SIDE>()?;
         let mut channels = requant.channels(first, filters, words)?;
         for filter in 0..filters {
             // SAFETY: one of so many.
             let channel = unsafe { requant.next(&mut channels) };
             // The first pixel comes last: what pixels that there are not have written there is overwritten.
-            for tile in (0..TILES).rev() {
+            for tile in (0..tiles).rev() {
                 // SAFETY: there are sums of all frequencies, tiles and filters.
-                let rows = unsafe { inverse::<TILES, SIDE>(sums.m.as_ptr().add(tile * FILTERS + filter)) };
+                let rows = unsafe { inverse::<SIDE>(sums.m.as_ptr().add(tile * FILTERS + filter), tiles) };
                 for (y, row) in rows.into_iter().take(SIDE).enumerate().rev() {
                     for (x, sum) in row.into_iter().take(SIDE).enumerate().rev() {
                         let result = requant.result(channel, sum);
@@ -377,11 +374,11 @@ impl<'a> Places<'a> {
 /// # Safety
 /// There are sums of all frequencies, each of which has those of all tiles and filters.
 #[inline(always)]
-unsafe fn inverse<const TILES: usize, const SIDE: usize>(m: *const Cell<i32>) -> [[i32; 4]; 4] {
+unsafe fn inverse<const SIDE: usize>(m: *const Cell<i32>, tiles: usize) -> [[i32; 4]; 4] {
     let columns: [[i32; 4]; MOST_ELEMENTS] = array::from_fn(|j| {
         results::<SIDE>(array::from_fn(|i| match i.max(j) < SIDE + 2 {
             // SAFETY: as the caller says.
-            true => unsafe { (*m.add(((SIDE + 2) * i + j) * TILES * FILTERS)).get() },
+            true => unsafe { (*m.add(((SIDE + 2) * i + j) * tiles * FILTERS)).get() },
             false => 0,
         }))
     });
@@ -451,4 +448,51 @@ pub(crate) fn transform<const TILES: usize, L: Lanes>(patch: &[Cell<i32>], v: &[
             }
         }
     }
+}
+
+/// As [`Processor::transform`], for tiles of 4 × 4 results, which read so many columns.
+#[inline(never)]
+pub(crate) fn transform_4x4<const TILES: usize, const COLUMNS: usize, L: Lanes>(
+    patch: &[Cell<i32>],
+    v: &[Cell<i32>],
+) {
+    const { assert!(COLUMNS == 4 * TILES + 2) };
+    let fours = patch.chunks_exact(6 * COLUMNS).zip(v.chunks_exact(2 * frequencies(4) * TILES));
+    for (patch, v) in fours {
+        for phase in 0..L::PHASES {
+            let to = v.as_ptr().cast::<i32>().wrapping_add(phase % 2 * frequencies(4) * TILES).cast_mut();
+            let columns: [[L; 6]; COLUMNS] = array::from_fn(|column| {
+                // SAFETY: the patch has six rows of so many columns.
+                six(array::from_fn(|row| unsafe {
+                    L::load(patch.get_unchecked(row * COLUMNS + column), phase)
+                }))
+            });
+            for i in 0..6 {
+                for tile in 0..TILES {
+                    // SAFETY: each tile has six columns of six elements.
+                    let element =
+                        |at: usize| unsafe { *columns.get_unchecked(4 * tile + at).get_unchecked(i) };
+                    for (j, lanes) in six(array::from_fn(element)).into_iter().enumerate() {
+                        // SAFETY: `v` has words of all frequencies and tiles, for two pairs.
+                        unsafe { lanes.store(to.add((6 * i + j) * TILES + tile), phase) };
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// `Bᵀ d` of six elements.
+#[inline(always)]
+fn six<L: Lanes>([a, b, c, d, e, f]: [L; 6]) -> [L; 6] {
+    let (even, odd) = (e.sub(c), d.sub(b).doubled());
+    let (far, near) = (e.sub(c.doubled().doubled()), d.sub(b.doubled().doubled()));
+    [
+        a.sub(c).doubled().doubled().add(even),
+        far.add(near),
+        far.sub(near),
+        even.add(odd),
+        even.sub(odd),
+        f.sub(d).sub(odd.doubled()),
+    ]
 }

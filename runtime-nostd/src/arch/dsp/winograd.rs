@@ -32,8 +32,8 @@ pub fn conv2d_i8_dsp_winograd<const SHIFT: u32, const SIGNED: bool>(
     band: Band,
 ) {
     let layer = Layer { p, x, w, pad, work, y };
-    let finish = |sums: &Sums<'_>, words: &[i32]| block::finish(&Fitted::<SHIFT, SIGNED>, sums, words);
-    layer.run::<TILES, Dsp>(band, FILTERS + requant_words(SIGNED), &finish);
+    let finish = |sums: &Sums<'_, 8>, words: &[i32]| block::finish(&Fitted::<SHIFT, SIGNED>, sums, words);
+    layer.run::<TILES, 8, Dsp>(band, FILTERS + requant_words(SIGNED), &finish);
 }
 
 /// As [`conv2d_i8_dsp_winograd`], in tiles of 4 × 4 results: 2.25 products for each instead of four, at most 227 channels.
@@ -51,8 +51,9 @@ pub fn conv2d_i8_dsp_winograd_4x4<const SHIFT: u32, const SIGNED: bool>(
     band: Band,
 ) {
     let layer = Layer { p, x, w, pad, work, y };
-    let finish = |sums: &Sums<'_>, words: &[i32]| block_4x4::finish(&Fitted::<SHIFT, SIGNED>, sums, words);
-    layer.run::<TILES, Dsp4x4>(band, FILTERS + requant_words(SIGNED), &finish);
+    let finish =
+        |sums: &Sums<'_, 32>, words: &[i32]| block_4x4::finish(&Fitted::<SHIFT, SIGNED>, sums, words);
+    layer.run::<TILES, 32, Dsp4x4>(band, FILTERS + requant_words(SIGNED), &finish);
 }
 
 /// Requantisation by one multiplication.
@@ -63,8 +64,12 @@ impl<const SHIFT: u32, const SIGNED: bool> Fitted<SHIFT, SIGNED> {
     /// sums and of its first value. There is a filter, there are sums of all tiles, and constants of four filters. `None` where these are missing.
     #[cfg_attr(not(kiln_dsp), allow(dead_code))]
     #[inline(always)]
-    pub(crate) fn registers<const SIDE: usize>(&self, sums: &Sums<'_>, words: &[i32]) -> Option<[usize; 6]> {
-        let (first, filters) = sums.filters::<TILES, SIDE>()?;
+    pub(crate) fn registers<const SIDE: usize, const PIXELS: usize>(
+        &self,
+        sums: &Sums<'_, PIXELS>,
+        words: &[i32],
+    ) -> Option<[usize; 6]> {
+        let (first, filters) = sums.filters::<SIDE>()?;
         let factors = words
             .get(if SIGNED { 2 * FILTERS } else { FILTERS }..)
             .filter(|factors| factors.len() >= 2 * FILTERS)?;

@@ -4,7 +4,7 @@
 use super::conv::{conv2d_i8_rv32_mixed, conv2d_i8_rv32_pairs, conv2d_i8_rv32_quads};
 use super::depthwise::{depthwise2d_i8_rv32, depthwise2d_i8_rv32_rolling};
 use super::upper::UpperRequant;
-use super::winograd::conv2d_i8_rv32_winograd;
+use super::winograd::{conv2d_i8_rv32_winograd, conv2d_i8_rv32_winograd_4x4};
 use crate::arch::crew::parts::in_parts;
 
 in_parts! {
@@ -16,6 +16,8 @@ in_parts! {
         (w: &[i8], pad: i8, q: &UpperRequant<'_>) work () y () if |_p| true;
     pub fn conv2d_i8_rv32_winograd_crew = conv2d_i8_rv32_winograd <>
         (w: &[i32], pad: i8, q: &UpperRequant<'_>) work () y () if |_p| false, rows = 2;
+    pub fn conv2d_i8_rv32_winograd_4x4_crew = conv2d_i8_rv32_winograd_4x4 <>
+        (w: &[i32], pad: i8, q: &UpperRequant<'_>) work () y () if |_p| false, rows = 4;
     pub fn depthwise2d_i8_rv32_crew = depthwise2d_i8_rv32 <>
         (w: &[i8], pad: i8, q: &UpperRequant<'_>) () y () if |_p| false;
     pub fn depthwise2d_i8_rv32_rolling_crew = depthwise2d_i8_rv32_rolling <>

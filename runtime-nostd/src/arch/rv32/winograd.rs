@@ -1,9 +1,9 @@
 //! Convolutions by Winograd's algorithm, four tiles and four filters at a time.
 #![allow(unsafe_code)]
 
-use super::blocks::winograd as block;
+use super::blocks::{winograd as block, winograd_4x4 as block_4x4};
 use super::upper::{Channel, Channels, Own, UpperRequant};
-use crate::arch::winograd::{transform, Lanes, Layer, Processor, Requantise, Sums};
+use crate::arch::winograd::{transform, transform_4x4, Lanes, Layer, Processor, Requantise, Sums};
 use crate::params::Conv;
 use crate::rows::{Band, Rows};
 use core::cell::Cell;
@@ -29,7 +29,27 @@ pub fn conv2d_i8_rv32_winograd(
     y: Rows<'_, i8>,
     band: Band,
 ) {
-    Layer { p, x, w, pad, work, y }.run::<TILES, Rv32>(band, 0, &|sums: &Sums<'_>, _| block::finish(q, sums));
+    Layer { p, x, w, pad, work, y }
+        .run::<TILES, 16, Rv32>(band, 0, &|sums: &Sums<'_, 16>, _| block::finish(q, sums));
+}
+
+/// As [`conv2d_i8_rv32_winograd`], in tiles of 4 × 4 results: 2.25 products for each instead of four, at most 227 channels.
+///
+/// `w` are 36 · `pairs` · 4 words: of each frequency (6 × 6) and pair of channels, of four filters the elements of `G · g · Gᵀ` (see the table in `arch/winograd.rs`).
+/// `work` has 144 · `pairs` words, and 54 · `pairs` or, if that is more, 576. Four rows are computed at a time, from the first one of the band.
+#[inline(never)]
+pub fn conv2d_i8_rv32_winograd_4x4(
+    p: &Conv,
+    x: Rows<'_, i8>,
+    w: &[i32],
+    pad: i8,
+    q: &UpperRequant<'_>,
+    work: &[Cell<i32>],
+    y: Rows<'_, i8>,
+    band: Band,
+) {
+    let finish = |sums: &Sums<'_, 64>, _: &[i32]| block_4x4::finish(q, sums);
+    Layer { p, x, w, pad, work, y }.run::<TILES, 64, Rv32Tiles4x4>(band, 0, &finish);
 }
 
 impl<'a> Requantise for UpperRequant<'a> {
@@ -65,6 +85,23 @@ impl Processor<TILES> for Rv32 {
     unsafe fn products(v: *const i32, u: *const i32, pairs: usize, m: *mut i32) {
         // SAFETY: as the caller says.
         unsafe { block::products(v, u, pairs, m) }
+    }
+}
+
+struct Rv32Tiles4x4;
+
+impl Processor<TILES> for Rv32Tiles4x4 {
+    const SIDE: usize = 4;
+
+    #[inline(always)]
+    fn transform(patch: &[Cell<i32>], v: &[Cell<i32>]) {
+        transform_4x4::<TILES, 18, Single>(patch, v);
+    }
+
+    #[inline(always)]
+    unsafe fn products(v: *const i32, u: *const i32, pairs: usize, m: *mut i32) {
+        // SAFETY: as the caller says.
+        unsafe { block_4x4::products(v, u, pairs, m) }
     }
 }
 

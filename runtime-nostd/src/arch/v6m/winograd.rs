@@ -30,8 +30,8 @@ pub fn conv2d_i8_v6m_winograd(
     y: Rows<'_, i8>,
     band: Band,
 ) {
-    let finish = |sums: &Sums<'_>, words: &[i32]| block::finish(q, sums, words);
-    Layer { p, x, w, pad, work, y }.run::<TILES, V6m>(band, FILTERS, &finish);
+    let finish = |sums: &Sums<'_, 8>, words: &[i32]| block::finish(q, sums, words);
+    Layer { p, x, w, pad, work, y }.run::<TILES, 8, V6m>(band, FILTERS, &finish);
 }
 
 impl<'a> HalfRequant<'a> {

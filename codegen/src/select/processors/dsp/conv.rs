@@ -9,9 +9,8 @@ pub(super) const TILES: usize = 2;
 /// Winograd's algorithm, where it computes the layer and there is flash for its weights.
 pub(super) fn winograd(asked: &Asked<'_>, shape: Sizes) -> Vec<Kernel> {
     let proof = asked.winograd.and_then(|_| asked.proof(Gains::None)).filter(|proof| proof.form.is_some());
-    let Some((largest, proof)) = asked.winograd.zip(proof) else { return Vec::new() };
-    let sides = [Side::Two, Side::Four].into_iter().filter(|&side| side <= largest);
-    sides.map(|side| Kernel::Winograd(shape, side, proof.clone())).collect()
+    let Some(proof) = proof else { return Vec::new() };
+    Side::up_to(asked.winograd).map(|side| Kernel::Winograd(shape, side, proof.clone())).collect()
 }
 
 impl<'a> Selector<'a> {

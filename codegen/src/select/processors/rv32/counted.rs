@@ -36,7 +36,7 @@ impl Way {
             }
             Way::Depthwise(shape) => calls(depthwise(shape), shape, asked.whole),
             Way::Rolling(shape) => calls(rolling(shape), shape, asked.whole),
-            Way::Winograd(shape) => winograd::work(shape, winograd::Side::Two, TILES),
+            Way::Winograd(shape, side) => winograd::work(shape, *side, TILES),
         }
     }
 }

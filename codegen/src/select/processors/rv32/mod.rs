@@ -37,7 +37,7 @@ enum Way {
     /// Convolution over all channels, in tiles.
     Tiles(Shape, Tile),
     /// Convolution by Winograd's algorithm.
-    Winograd(Shape),
+    Winograd(Shape, Side),
     /// Convolution whose filters are as large as a row, which is a matrix product of single rows.
     Row(Shape),
     /// Convolution whose filters are as large as the image, which is a matrix product of images.
@@ -119,11 +119,15 @@ impl Processor for Rv32 {
             }
             let images = way.shape().map_or(1, |shape| shape.images);
             let workspace = way.workspace(&kernel.proven.layer);
-            let rows_at_once = if matches!(way, Way::Winograd(_)) { 2 } else { 1 };
+            let rows_at_once = if let Way::Winograd(_, side) = way { side.results() } else { 1 };
             let work = if kernel.proven.form.shifts.is_none() { counted::corrected(work) } else { work };
             Some(Choice { workspace, images, rows_at_once, work, ..Choice::new(Rc::new(kernel), cycles) })
         };
         ways.into_iter().filter_map(choice).collect()
+    }
+
+    fn largest_tile(&self) -> Side {
+        Side::Four
     }
 
     fn decides(&self, asked: &Asked<'_>) -> bool {
@@ -176,8 +180,8 @@ fn ways(asked: &Asked<'_>, layer: &Layer) -> Vec<Way> {
                 Some(_) => Vec::new(),
                 None => vec![Tile::of(asked, rows * shape.out_w, true)],
             };
-            let winograd =
-                (asked.winograd.is_some() && (asked.all || single.is_none())).then_some(Way::Winograd(shape));
+            let winograd = Side::up_to(asked.winograd.filter(|_| asked.all || single.is_none()))
+                .map(|side| Way::Winograd(shape, side));
             let tiles = tiles.into_iter().map(|tile| Way::Tiles(shape, tile));
             single.into_iter().chain(tiles).chain(winograd).collect()
         }
@@ -251,7 +255,7 @@ impl Way {
     fn shape(&self) -> Option<&Shape> {
         match self {
             Way::Tiles(shape, _)
-            | Way::Winograd(shape)
+            | Way::Winograd(shape, _)
             | Way::Row(shape)
             | Way::Depthwise(shape)
             | Way::Rolling(shape) => Some(shape),
@@ -263,8 +267,8 @@ impl Way {
     fn workspace(&self, layer: &Layer) -> usize {
         let words = match self {
             Way::Tiles(_, tile) | Way::Dense(tile) => tile.words(),
-            Way::Winograd(shape) => {
-                return winograd::workspace(shape, Side::Two, TILES, winograd::Shared::Channels);
+            Way::Winograd(shape, side) => {
+                return winograd::workspace(shape, *side, TILES, winograd::Shared::Channels);
             }
             Way::Row(_) | Way::Image(_) | Way::Singles | Way::Depthwise(_) | Way::Rolling(_) => 0,
         };
@@ -279,7 +283,8 @@ impl Way {
             Way::Tiles(_, Tile::Mixed) => KernelId::Conv2dI8Rv32Mixed,
             Way::Dense(Tile::Two) => KernelId::DenseI8Rv32Pairs,
             Way::Dense(_) => KernelId::DenseI8Rv32Quads,
-            Way::Winograd(_) => KernelId::Conv2dI8Rv32Winograd,
+            Way::Winograd(_, Side::Two) => KernelId::Conv2dI8Rv32Winograd,
+            Way::Winograd(_, Side::Four) => KernelId::Conv2dI8Rv32Winograd4x4,
             Way::Row(_) | Way::Image(_) | Way::Singles => KernelId::DenseI8Rv32Singles,
             Way::Depthwise(_) => KernelId::Depthwise2dI8Rv32,
             Way::Rolling(_) => KernelId::Depthwise2dI8Rv32Rolling,
@@ -296,10 +301,9 @@ impl kernel::Kernel for Kernel {
         let Kernel { way, id, proven } = self;
         let layer = &proven.layer;
         let (weights, element) = match (way, id) {
-            (Way::Winograd(shape), _) => {
-                let words = winograd::fours(layer).flat_map(|first| {
-                    winograd::pack(layer, shape, Side::Two, first, winograd::Shared::Channels)
-                });
+            (Way::Winograd(shape, side), _) => {
+                let words = winograd::fours(layer)
+                    .flat_map(|first| winograd::pack(layer, shape, *side, first, winograd::Shared::Channels));
                 (Data::from_i32(&words.collect::<Vec<_>>()), Element::I32)
             }
             (_, KernelId::DenseI8Rv32Singles) => (Data::from_i32(&pack::singles(layer)), Element::I32),
@@ -320,7 +324,7 @@ impl kernel::Kernel for Kernel {
 
     fn workspaces(&self, choice: &Choice, _: &Graph, _: &Node, cores: usize) -> Option<usize> {
         let in_parts =
-            matches!(self.way, Way::Tiles(..) | Way::Winograd(_) | Way::Depthwise(_) | Way::Rolling(_));
+            matches!(self.way, Way::Tiles(..) | Way::Winograd(..) | Way::Depthwise(_) | Way::Rolling(_));
         (in_parts && choice.images == 1).then(|| kernel::workspaces_of(choice, cores))
     }
 
@@ -392,7 +396,7 @@ impl<'a> Selector<'a> {
         let requant = self.upper_requant(proven);
         let mut between = match way {
             Way::Row(_) | Way::Image(_) | Way::Singles | Way::Dense(_) => vec![weights, requant],
-            Way::Tiles(..) | Way::Winograd(_) | Way::Depthwise(_) | Way::Rolling(_) => {
+            Way::Tiles(..) | Way::Winograd(..) | Way::Depthwise(_) | Way::Rolling(_) => {
                 vec![weights, pad, requant]
             }
         };

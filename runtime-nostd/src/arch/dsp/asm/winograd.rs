@@ -277,10 +277,10 @@ macro_rules! four_pixels {
 #[inline(always)]
 pub(crate) fn finish<const SHIFT: u32, const SIGNED: bool>(
     requant: &Fitted<SHIFT, SIGNED>,
-    sums: &Sums<'_>,
+    sums: &Sums<'_, 8>,
     words: &[i32],
 ) -> Option<()> {
-    let registers = requant.registers::<2>(sums, words)?;
+    let registers = requant.registers::<2, 8>(sums, words)?;
     // SAFETY: there are sums of two tiles, constants of four filters, and pixels of both tiles that have channels of these filters.
     unsafe { block::<SHIFT, SIGNED>(&registers) };
     Some(())

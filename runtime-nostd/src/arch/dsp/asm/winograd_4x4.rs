@@ -309,10 +309,10 @@ macro_rules! row_of_results {
 #[inline(always)]
 pub(crate) fn finish<const SHIFT: u32, const SIGNED: bool>(
     requant: &Fitted<SHIFT, SIGNED>,
-    sums: &Sums<'_>,
+    sums: &Sums<'_, 32>,
     words: &[i32],
 ) -> Option<()> {
-    let registers = requant.registers::<4>(sums, words)?;
+    let registers = requant.registers::<4, 32>(sums, words)?;
     // SAFETY: there are sums of two tiles, constants of four filters, and pixels of both tiles that have channels of these filters.
     unsafe { block::<SHIFT, SIGNED>(&registers) };
     Some(())

@@ -13,10 +13,10 @@ pub(crate) fn transform(patch: &[Cell<i32>], v: &[Cell<i32>]) {
 /// As [`Places::finish`](crate::arch::winograd::Places::finish), for two tiles.
 pub(crate) fn finish<const SHIFT: u32, const SIGNED: bool>(
     requant: &Fitted<SHIFT, SIGNED>,
-    sums: &Sums<'_>,
+    sums: &Sums<'_, 8>,
     words: &[i32],
 ) -> Option<()> {
-    sums.places.finish::<2, 2, _>(sums, words, requant)
+    sums.places.finish::<2, _>(sums, words, requant)
 }
 
 /// Two channels in the halves of a word.

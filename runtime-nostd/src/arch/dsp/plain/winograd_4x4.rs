@@ -58,10 +58,10 @@ fn frequencies([a, b, c, d, e, f]: [i32; 6]) -> [i32; 6] {
 /// As [`Places::finish`](crate::arch::winograd::Places::finish), for two tiles.
 pub(crate) fn finish<const SHIFT: u32, const SIGNED: bool>(
     requant: &Fitted<SHIFT, SIGNED>,
-    sums: &Sums<'_>,
+    sums: &Sums<'_, 32>,
     words: &[i32],
 ) -> Option<()> {
-    sums.places.finish::<2, 4, _>(sums, words, requant)
+    sums.places.finish::<4, _>(sums, words, requant)
 }
 
 /// As [`Processor::products`](crate::arch::winograd::Processor::products), for two tiles.

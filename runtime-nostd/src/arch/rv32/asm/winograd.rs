@@ -14,10 +14,10 @@ use core::cell::Cell;
 macro_rules! channel {
     ($filter:literal) => {
         concat!(
-            "lh {v0}, 256*kiln_pair + kiln_half({v})\n",
-            "lh {v1}, 256*kiln_pair + kiln_half + 4({v})\n",
-            "lh {v2}, 256*kiln_pair + kiln_half + 8({v})\n",
-            "lh {v3}, 256*kiln_pair + kiln_half + 12({v})\n",
+            "lh {v0}, {bytes}*kiln_pair + kiln_half({v})\n",
+            "lh {v1}, {bytes}*kiln_pair + kiln_half + 4({v})\n",
+            "lh {v2}, {bytes}*kiln_pair + kiln_half + 8({v})\n",
+            "lh {v3}, {bytes}*kiln_pair + kiln_half + 12({v})\n",
             $filter, " 0, {a0}, {a1}, {a2}, {a3}\n",
             $filter, " 4, {b0}, {b1}, {b2}, {b3}\n",
             $filter, " 8, {c0}, {c1}, {c2}, {c3}\n",
@@ -44,8 +44,24 @@ macro_rules! pair {
 ///
 /// # Safety
 /// As there.
-#[inline(never)]
+#[inline(always)]
 pub(crate) unsafe fn products(v: *const i32, u: *const i32, pairs: usize, m: *mut i32) {
+    // SAFETY: as the caller says.
+    unsafe { products_of::<16>(v, u, pairs, m) }
+}
+
+/// As [`products`], for so many frequencies: at most 41, so that those of the fourth pair are in reach of a load.
+///
+/// # Safety
+/// As there.
+#[inline(never)]
+pub(super) unsafe fn products_of<const FREQUENCIES: usize>(
+    v: *const i32,
+    u: *const i32,
+    pairs: usize,
+    m: *mut i32,
+) {
+    const { assert!(FREQUENCIES % 2 == 0 && 3 * 16 * FREQUENCIES + 14 < 2048) };
     // SAFETY: as the caller says. Every register is declared; the stack has its pointer back at the end.
     unsafe {
         asm!(
@@ -76,7 +92,8 @@ pub(crate) unsafe fn products(v: *const i32, u: *const i32, pairs: usize, m: *mu
             .endm
             addi sp, sp, -16
             sw {end}, 0(sp)
-            addi {t}, {m}, 1024
+            addi {t}, {m}, 2*{bytes}
+            addi {t}, {t}, 2*{bytes}
             sw {t}, 4(sp)
             2:
             lw {end}, 0(sp)
@@ -101,7 +118,12 @@ pub(crate) unsafe fn products(v: *const i32, u: *const i32, pairs: usize, m: *mu
             pair!("2"),
             pair!("3"),
             "
-            addi {v}, {v}, 1024
+            .if 4*{bytes} < 2048
+            addi {v}, {v}, 4*{bytes}
+            .else
+            addi {v}, {v}, 2*{bytes}
+            addi {v}, {v}, 2*{bytes}
+            .endif
             addi {u}, {u}, 64
             bne {v}, {end}, 3b
             kiln_store 0, {a0}, {a1}, {a2}, {a3}
@@ -119,7 +141,8 @@ pub(crate) unsafe fn products(v: *const i32, u: *const i32, pairs: usize, m: *mu
             .purgem kiln_first
             .purgem kiln_store
             ",
-            v = inout(reg) v => _, u = inout(reg) u => _, m = inout(reg) m => _, end = inout(reg) 256 * pairs => _,
+            v = inout(reg) v => _, u = inout(reg) u => _, m = inout(reg) m => _, end = inout(reg) 16 * FREQUENCIES * pairs => _,
+            bytes = const 16 * FREQUENCIES,
             v0 = out(reg) _, v1 = out(reg) _, v2 = out(reg) _, v3 = out(reg) _, w = out(reg) _, t = out(reg) _,
             a0 = out(reg) _, a1 = out(reg) _, a2 = out(reg) _, a3 = out(reg) _,
             b0 = out(reg) _, b1 = out(reg) _, b2 = out(reg) _, b3 = out(reg) _,
@@ -131,7 +154,7 @@ pub(crate) unsafe fn products(v: *const i32, u: *const i32, pairs: usize, m: *mu
 
 /// What the code of results reads.
 #[repr(C)]
-struct State {
+pub(super) struct State {
     /// The sums of the next filter for the last tile.
     m: *const Cell<i32>,
     /// The pixels of the last tile.
@@ -149,22 +172,33 @@ struct State {
     shift: u32,
 }
 
+impl State {
+    /// For four tiles. There are sums of all of them, one filter or more, as many as there are constants of, and pixels of all tiles that have channels of these filters. `None` where these are missing.
+    #[inline(always)]
+    pub(super) fn new<const SIDE: usize, const PIXELS: usize>(
+        q: &UpperRequant<'_>,
+        sums: &Sums<'_, PIXELS>,
+    ) -> Option<Self> {
+        let (first, filters) = sums.filters::<SIDE>()?;
+        let channels = q.channels_from(first, filters)?;
+        Some(State {
+            m: sums.m.as_ptr().wrapping_add(12),
+            pixels: sums.places.pixels.as_ptr().wrapping_add(3 * SIDE * SIDE),
+            channel: channels.as_ptr(),
+            filter: first,
+            left: filters,
+            reserved: [0; 3],
+            ends: q.ends(),
+            spread: q.spread,
+            shift: q.shift,
+        })
+    }
+}
+
 /// As [`Places::finish`](crate::arch::winograd::Places::finish), for four tiles.
 #[inline(always)]
-pub(crate) fn finish(q: &UpperRequant<'_>, sums: &Sums<'_>) -> Option<()> {
-    let (first, filters) = sums.filters::<4, 2>()?;
-    let channels = q.channels_from(first, filters)?;
-    let mut state = State {
-        m: sums.m.as_ptr().wrapping_add(12),
-        pixels: sums.places.pixels.as_ptr().wrapping_add(12),
-        channel: channels.as_ptr(),
-        filter: first,
-        left: filters,
-        reserved: [0; 3],
-        ends: q.ends(),
-        spread: q.spread,
-        shift: q.shift,
-    };
+pub(crate) fn finish(q: &UpperRequant<'_>, sums: &Sums<'_, 16>) -> Option<()> {
+    let mut state = State::new::<2, 16>(q, sums)?;
     // SAFETY: there are sums of four tiles, as many filters as there are constants of, and pixels of all tiles that have channels of these filters (`Sums::filters`).
     unsafe {
         match q.is_own() {

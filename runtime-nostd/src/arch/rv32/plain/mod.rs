@@ -8,3 +8,4 @@ pub(crate) mod rolling;
 pub(crate) mod singles;
 pub(crate) mod wide;
 pub(crate) mod winograd;
+pub(crate) mod winograd_4x4;

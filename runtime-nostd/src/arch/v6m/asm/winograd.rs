@@ -321,8 +321,8 @@ macro_rules! four_pixels {
 
 /// As [`Places::finish`](crate::arch::winograd::Places::finish), for two tiles.
 #[inline(never)]
-pub(crate) fn finish(q: &HalfRequant<'_>, sums: &Sums<'_>, words: &[i32]) -> Option<()> {
-    let (filter, left) = sums.filters::<2, 2>()?;
+pub(crate) fn finish(q: &HalfRequant<'_>, sums: &Sums<'_, 8>, words: &[i32]) -> Option<()> {
+    let (filter, left) = sums.filters::<2>()?;
     let channels = q.channels_from(filter, left)?;
     let parameters = Parameters {
         m: sums.m.as_ptr(),

@@ -51,6 +51,6 @@ pub(crate) unsafe fn products(v: *const i32, u: *const i32, pairs: usize, m: *mu
 }
 
 /// As [`Places::finish`](crate::arch::winograd::Places::finish), for two tiles.
-pub(crate) fn finish(q: &HalfRequant<'_>, sums: &Sums<'_>, words: &[i32]) -> Option<()> {
-    sums.places.finish::<TILES, 2, _>(sums, words, q)
+pub(crate) fn finish(q: &HalfRequant<'_>, sums: &Sums<'_, 8>, words: &[i32]) -> Option<()> {
+    sums.places.finish::<2, _>(sums, words, q)
 }
