@@ -428,7 +428,7 @@ macro_rules! kernel_table {
             Conv2dI8Rv32WinogradCrew = conv2d_i8_rv32_winograd_crew(I8, I8) -> I8 { arithmetic: Upper };
             Conv2dI8Rv32Winograd4x4 = conv2d_i8_rv32_winograd_4x4(I8, I8) -> I8 {
                 arithmetic: Upper, on_crew: Conv2dI8Rv32Winograd4x4Crew,
-                cycles: &[(Hazard3, cycles(3000, 47000, 1000).each(&[(Tap, 7200)]))]
+                cycles: &[(Hazard3, cycles(3028, 33490, 1000).each(&[(Tap, 25060), (Window, 1_156_000), (Corrected, 1720)]))]
             };
             Conv2dI8Rv32Winograd4x4Crew = conv2d_i8_rv32_winograd_4x4_crew(I8, I8) -> I8 { arithmetic: Upper };
         }

@@ -81,23 +81,26 @@ pub(super) fn allowed(graph: &Graph, options: &Options) -> BTreeMap<NodeId, Side
     let largest = kernel::largest_tile(options);
     let budget = |flash: usize| flash.saturating_sub(constants + CODE);
     let mut left = options.flash.map_or(largest.most_bytes(), budget);
-    let shape =
-        |(id, node)| Some((id, Shape::of(graph, node).filter(|shape| takes(graph, node, shape, Side::Two))?));
-    let mut found: Vec<(NodeId, Shape)> = graph.nodes().filter_map(shape).collect();
-    // Products are those of the pixels, bytes do not depend on these.
-    found.sort_by_key(|(_, shape)| std::cmp::Reverse(shape.images * shape.out_h * shape.out_w));
-    let grown = |shape: &Shape, side: Side| {
-        let bytes = weight_bytes(shape, side);
-        bytes - (9 * shape.in_c * shape.out_c).min(bytes)
-    };
-    let fits = |(id, shape): (NodeId, Shape)| {
-        let node = graph.node(id);
-        let may = |side: &Side| takes(graph, node, &shape, *side) && grown(&shape, *side) <= left;
-        let side = Side::up_to(Some(largest)).find(may)?;
-        left -= grown(&shape, side);
-        Some((id, side))
-    };
-    found.into_iter().filter_map(fits).collect()
+    // Products saved are those of the pixels, bytes do not depend on these. Tiles of 2 × 2 save 5 of 9 products for 23 bytes, larger ones 1.75 more for 40 bytes: a fifth for each byte.
+    let worth = |side: Side| if side == Side::Two { 5 } else { 1 };
+    let mut steps: Vec<(usize, NodeId, Side, usize)> = Vec::new();
+    for (id, node) in graph.nodes() {
+        let Some(shape) = Shape::of(graph, node) else { continue };
+        let sides = Side::up_to(Some(largest)).filter(|&side| takes(graph, node, &shape, side));
+        let grown = |side: Side| weight_bytes(&shape, side).saturating_sub(9 * shape.in_c * shape.out_c);
+        let pixels = shape.images * shape.out_h * shape.out_w;
+        steps.extend(sides.map(|side| (pixels * worth(side), id, side, grown(side))));
+    }
+    steps.sort_by_key(|&(worth, ..)| std::cmp::Reverse(worth));
+    let mut allowed = BTreeMap::new();
+    for (_, id, side, grown) in steps {
+        let (held, smaller) = allowed.get(&id).map_or((0, None), |&(grown, side)| (grown, Some(side)));
+        if smaller == Side::up_to(Some(side)).nth(1) && grown - held <= left {
+            left -= grown - held;
+            allowed.insert(id, (grown, side));
+        }
+    }
+    allowed.into_iter().map(|(id, (_, side))| (id, side)).collect()
 }
 
 /// The largest tiles by which the kernels compute a node, whatever flash there is.
