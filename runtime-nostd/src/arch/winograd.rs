@@ -32,6 +32,7 @@ use crate::rows::{Band, Rows};
 use core::array;
 use core::cell::Cell;
 use core::marker::PhantomData;
+use core::ops::Range;
 
 /// Most channels of the operand, for so many results along a side of a tile: 4 or 64 times any sum of theirs has 32 bits.
 const fn most_channels(side: usize) -> usize {
@@ -199,20 +200,17 @@ impl<'a> Layer<'a> {
         let mut oy = band.first;
         while oy < end {
             let first = Pixel::new(self.p, self.x, oy, 0);
-            let taps: [_; MOST_ELEMENTS] = array::from_fn(|below| match below < P::SIDE + 2 {
-                true => first.row(self.x, below),
-                false => &[],
-            });
-            let rows: [_; MOST_RESULTS] = array::from_fn(|below| {
-                let oy = oy.saturating_add(below);
-                (below < P::SIDE && oy < end).then(|| self.y.row(oy))
-            });
+            let mut taps: [&[Cell<i8>]; MOST_ELEMENTS] = [&[]; MOST_ELEMENTS];
+            for (below, taps) in taps.iter_mut().take(P::SIDE + 2).enumerate() {
+                *taps = self.taps(first, below);
+            }
+            let rows = oy..end.min(oy.saturating_add(P::SIDE));
             let mut ox = 0;
             while ox < out_w {
                 let columns = P::SIDE * TILES + 2;
                 self.gather(taps.get(..P::SIDE + 2).unwrap_or(&[]), columns, first.column(ox), work.patch);
                 P::transform(work.patch, work.v);
-                let Some(places) = Places::new(self.p, P::SIDE, &rows, ox) else { return };
+                let Some(places) = Places::new(self.p, self.y, rows.clone(), (P::SIDE, ox)) else { return };
                 for (group, w) in self.w.chunks_exact(group).take(groups).enumerate() {
                     let (u, words) = w.split_at(weights.min(w.len()));
                     // SAFETY: `Work::of` has made room for `pairs` of all frequencies and tiles, and their sums. There are as many weights. `channels` are a multiple of eight.
@@ -233,6 +231,12 @@ impl<'a> Layer<'a> {
             }
             oy = oy.saturating_add(P::SIDE);
         }
+    }
+
+    /// A row of the operand that tiles read; empty in the padding.
+    #[inline(never)]
+    fn taps(&self, first: Pixel, below: usize) -> &'a [Cell<i8>] {
+        first.row(self.x, below)
     }
 
     /// Writes the elements of the rows that the tiles read, so many columns from column `left` on, a word for four channels: columns of a row one after the other, and the rows. A row in the padding is empty.
@@ -311,28 +315,44 @@ pub(crate) struct Places<'a, const PIXELS: usize> {
     of: PhantomData<&'a [Cell<i8>]>,
 }
 
-impl<'a, const PIXELS: usize> Places<'a, PIXELS> {
-    /// Of tiles side by side, the first one at column `ox`, of as many rows as they have or the last ones. `None` where there is no pixel.
-    #[inline(always)]
-    fn new(p: &Conv, side: usize, rows: &[Option<&'a [Cell<i8>]>; MOST_RESULTS], ox: usize) -> Option<Self> {
-        let Conv { out_w, out_c, .. } = *p;
-        let columns = out_w.checked_sub(ox).filter(|&columns| columns > 0)?;
-        // As many columns of either row as there are, of which pixels read from the first one on.
-        let start = product(ox, out_c);
-        let pixels = |row: &'a [Cell<i8>]| {
-            row.get(start..).filter(|row| row.len() >= product(columns, out_c)).map(<[_]>::as_ptr)
-        };
-        let rows = rows.map(|row| row.and_then(pixels));
-        let mut places = Places { pixels: [rows[0]?; PIXELS], filters: out_c, of: PhantomData };
-        for (at, tile) in places.pixels.chunks_exact_mut(side * side).enumerate() {
-            for (row, places) in rows.iter().zip(tile.chunks_exact_mut(side)) {
-                let Some(row) = row else { break };
-                for (column, place) in (side * at..columns).zip(places) {
-                    *place = row.wrapping_add(column.wrapping_mul(out_c));
-                }
-            }
+/// The pixels of [`Places::new`].
+#[inline(never)]
+fn places(
+    p: &Conv,
+    y: Rows<'_, i8>,
+    rows: Range<usize>,
+    (side, ox): (usize, usize),
+    pixels: &mut [*const Cell<i8>],
+) -> Option<()> {
+    let Conv { out_w, out_c, .. } = *p;
+    let columns = out_w.checked_sub(ox).filter(|&columns| columns > 0)?;
+    let mut first = None;
+    for (below, oy) in rows.enumerate() {
+        // As many columns of the row as there are, of which pixels read from the first one on.
+        let row = y.row(oy).get(product(ox, out_c)..).filter(|row| row.len() >= product(columns, out_c))?;
+        if first.is_none() {
+            first = Some(row.as_ptr());
+            pixels.fill(row.as_ptr());
         }
-        Some(places)
+        let (mut pixel, mut left, mut rest) = (row.as_ptr(), columns, &mut *pixels);
+        while let Some((tile, others)) = rest.split_at_mut_checked(side * side).filter(|_| left > 0) {
+            for place in tile.get_mut(side * below..).unwrap_or_default().iter_mut().take(side.min(left)) {
+                *place = pixel;
+                pixel = pixel.wrapping_add(out_c);
+            }
+            (left, rest) = (left.saturating_sub(side), others);
+        }
+    }
+    first.map(|_| ())
+}
+
+impl<'a, const PIXELS: usize> Places<'a, PIXELS> {
+    /// Of tiles with so many results along a side, the first one at column `ox`, in these rows. `None` where there is no pixel.
+    #[inline(always)]
+    fn new(p: &Conv, y: Rows<'a, i8>, rows: Range<usize>, (side, ox): (usize, usize)) -> Option<Self> {
+        let mut pixels = [core::ptr::null(); PIXELS];
+        places(p, y, rows, (side, ox), &mut pixels)?;
+        Some(Places { pixels, filters: p.out_c, of: PhantomData })
     }
 
     /// Writes the results of four filters, or as many as are left. `None` where constants are missing.

@@ -45,25 +45,25 @@ macro_rules! frequencies {
     };
 }
 
-/// Assembly: writes an element of column `$column` to a row of frequencies. r1 is the first of all rows, r2 the fourth.
+/// Assembly: writes an element of a column to a row of frequencies. r1 is its place in the first row, r2 in the fourth. The last elements move both on to the next column: the first one is never one of these.
 macro_rules! to_row {
-    ($x:literal, 0, $column:literal) => {
-        concat!("str ", $x, ", [r1, #(4 * ", $column, ")]\n")
+    ($x:literal, 0, $of:literal) => {
+        concat!("str ", $x, ", [r1]\n")
     };
-    ($x:literal, 1, $column:literal) => {
-        concat!("str ", $x, ", [r1, #(48 + 4 * ", $column, ")]\n")
+    ($x:literal, 1, $of:literal) => {
+        concat!("str ", $x, ", [r1, #48]\n")
     };
-    ($x:literal, 2, $column:literal) => {
-        concat!("str ", $x, ", [r1, #(96 + 4 * ", $column, ")]\n")
+    ($x:literal, 2, $of:literal) => {
+        concat!("str ", $x, ", [r1, #96]\n", "add r1, r1, #4\n")
     };
-    ($x:literal, 3, $column:literal) => {
-        concat!("str ", $x, ", [r2, #(4 * ", $column, ")]\n")
+    ($x:literal, 3, $of:literal) => {
+        concat!("str ", $x, ", [r2], #4\n")
     };
-    ($x:literal, 4, $column:literal) => {
-        concat!("str ", $x, ", [r2, #(48 + 4 * ", $column, ")]\n")
+    ($x:literal, 4, $of:literal) => {
+        concat!("str ", $x, ", [r2, #44]\n")
     };
-    ($x:literal, 5, $column:literal) => {
-        concat!("str ", $x, ", [r2, #(96 + 4 * ", $column, ")]\n")
+    ($x:literal, 5, $of:literal) => {
+        concat!("str ", $x, ", [r2, #92]\n")
     };
 }
 
@@ -74,40 +74,26 @@ macro_rules! to_frequency {
     };
 }
 
-/// Assembly: a column of the patch, of the two channels that a rotation of its words selects.
-#[rustfmt::skip]
-macro_rules! column_of_patch {
-    ($ror:literal, $column:literal) => {
-        concat!(
-            column_of_patch!(@ load $column, "0" "r3", "1" "r4", "2" "r5", "3" "r8", "4" "r9", "5" "r10"),
-            column_of_patch!(@ unpack $ror, "r3" "r4" "r5" "r8" "r9" "r10"),
-            frequencies!("r3" "r4" "r5" "r8" "r9" "r10", "r11" "r12" "lr": to_row $column),
-        )
-    };
-    (@ load $column:literal, $($row:literal $x:literal),+) => {
-        concat!($("ldr ", $x, ", [r0, #(40 * ", $row, " + 4 * ", $column, ")]\n",)+)
-    };
-    (@ unpack $ror:literal, $($x:literal)+) => { concat!($("sxtb16 ", $x, ", ", $x, $ror, "\n",)+) };
-}
-
-/// Assembly: the ten columns of the patch. r1 and r2 are moved on to the next pair of channels.
+/// Assembly: the ten columns of the patch, of the two channels that a rotation of its words selects. r1 and r2 are moved on to the next pair of channels.
 #[rustfmt::skip]
 macro_rules! columns {
     ($ror:literal) => {
         concat!(
-            "mov r7, #2\n",
+            "add r7, r0, #40\n",
             "3:\n",
-            column_of_patch!($ror, 0), column_of_patch!($ror, 1), column_of_patch!($ror, 2), column_of_patch!($ror, 3), column_of_patch!($ror, 4),
-            "add r0, r0, #20\n",
-            "add r1, r1, #20\n",
-            "add r2, r2, #20\n",
-            "subs r7, r7, #1\n",
+            columns!(@ load "1" "r4", "2" "r5", "3" "r8", "4" "r9", "5" "r10"),
+            "ldr r3, [r0], #4\n",
+            columns!(@ unpack $ror, "r4" "r5" "r8" "r9" "r10" "r3"),
+            frequencies!("r3" "r4" "r5" "r8" "r9" "r10", "r11" "r12" "lr": to_row ""),
+            "cmp r0, r7\n",
             "bne 3b\n",
             "sub r0, r0, #40\n",
             "add r1, r1, #104\n",
             "add r2, r2, #104\n",
         )
     };
+    (@ load $($row:literal $x:literal),+) => { concat!($("ldr ", $x, ", [r0, #(40 * ", $row, ")]\n",)+) };
+    (@ unpack $ror:literal, $($x:literal)+) => { concat!($("sxtb16 ", $x, ", ", $x, $ror, "\n",)+) };
 }
 
 /// As [`Processor::transform`](crate::arch::winograd::Processor::transform), for two tiles.
@@ -132,7 +118,7 @@ pub(crate) fn transform(patch: &[Cell<i32>], v: &[Cell<i32>]) {
             "stm sp, {{r0, r1, r2}}",
             "sub r1, r1, #288",
             "4:",
-            ".rept 3",
+            ".rept 2",
             "ldm r1, {{r3, r4, r5, r6, r7, r8, r9, r10, r11, r12}}",
             frequencies!("r3" "r4" "r5" "r6" "r7" "r8", "r0" "r2" "lr": to_frequency 0),
             frequencies!("r7" "r8" "r9" "r10" "r11" "r12", "r0" "r2" "lr": to_frequency 1),
@@ -224,12 +210,12 @@ pub(crate) unsafe fn products(v: *const i32, u: *const i32, pairs: usize, m: *mu
     }
 }
 
-/// Assembly: six sums, `$bytes` apart from `[r0, #$at]` on, become four: in r2 the first one, in r12 half of the second one, in r11 and r9 quarters of the others.
+/// Assembly: six sums, `$bytes` apart from r0 on, become four: in r2 the first one, in r12 half of the second one, in r11 and r9 quarters of the others.
 #[rustfmt::skip]
 macro_rules! four_of_six {
-    ($bytes:literal, $at:literal) => {
+    ($bytes:literal) => {
         concat!(
-            four_of_six!(@ $bytes, $at, "0" "r2", "1" "r3", "2" "r4", "3" "r5", "4" "r8", "5" "r9"),
+            four_of_six!(@ $bytes, "0" "r2", "1" "r3", "2" "r4", "3" "r5", "4" "r8", "5" "r9"),
             "add r10, r3, r4\n",
             "sub r3, r3, r4\n",
             "add r11, r5, r8\n",
@@ -242,32 +228,42 @@ macro_rules! four_of_six {
             "sub r9, r9, r3\n",
         )
     };
-    (@ $bytes:literal, $at:literal, $($of:literal $m:literal),+) => {
-        concat!($("ldr ", $m, ", [r0, #(", $bytes, " * ", $of, " + ", $at, ")]\n",)+)
+    (@ $bytes:literal, $($of:literal $m:literal),+) => {
+        concat!($("ldr ", $m, ", [r0, #(", $bytes, " * ", $of, ")]\n",)+)
     };
 }
 
-/// Assembly: a column of sums, which those of the rows take the place of.
-#[rustfmt::skip]
-macro_rules! column_of_sums {
-    ($column:literal) => {
-        concat!(
-            four_of_six!("192", $column),
-            "str r2, [r0, #(", $column, ")]\n",
-            "str r12, [r0, #(", $column, " + 192)]\n",
-            "str r11, [r0, #(", $column, " + 384)]\n",
-            "str r9, [r0, #(", $column, " + 576)]\n",
+/// Of all columns, tiles and filters, six sums become four, in place of the first four.
+#[inline(never)]
+fn columns_of_sums(m: &[Cell<i32>; 288]) {
+    // SAFETY: it reads and writes these words, which are in cells. Every register is declared.
+    unsafe {
+        asm!(
+            "2:",
+            ".rept 2",
+            four_of_six!("192"),
+            "str r12, [r0, #192]",
+            "str r11, [r0, #384]",
+            "str r9, [r0, #576]",
+            "str r2, [r0], #4",
+            ".endr",
+            "cmp r0, r1",
+            "bne 2b",
+            inout("r0") m.as_ptr() => _,
+            in("r1") m.as_ptr().wrapping_add(48),
+            out("r2") _, out("r3") _, out("r4") _, out("r5") _, out("r8") _, out("r9") _, out("r10") _,
+            out("r11") _, out("r12") _,
         )
-    };
+    }
 }
 
-/// Assembly: the results of a row, whose sums are divided by two as often as `$halved` says. r1 is the first value, r6 [`NINTH`], r7 the pixels of the tile. On the stack are the number of the filter,
+/// Assembly: the results of a row, whose sums are at r0 and divided by two as often as `$halved` says. r1 is the first value, r6 [`NINTH`], r7 the pixels of the tile. On the stack are the number of the filter,
 /// and its factor and constant.
 #[rustfmt::skip]
 macro_rules! row_of_results {
     ($row:literal, $halved:literal) => {
         concat!(
-            four_of_six!("32", $row),
+            four_of_six!("32"),
             "ldr r4, [r1]\n",
             "mul r2, r2, r6\n",
             "mul r12, r12, r6\n",
@@ -292,11 +288,10 @@ macro_rules! row_of_results {
             "smmlar r9, r9, r10, r8\n",
             saturated!("{shift}": "r2" "r12" "r11" "r9"),
             "ldr r5, [sp, #4]\n",
-            ".set kiln_row, ", $row, " / 12\n",
-            "ldr r3, [r7, #(kiln_row + 12)]\n",
-            "ldr r4, [r7, #(kiln_row + 8)]\n",
-            "ldr r8, [r7, #(kiln_row + 4)]\n",
-            "ldr r10, [r7, #kiln_row]\n",
+            "ldr r3, [r7, #(16 * ", $row, " + 12)]\n",
+            "ldr r4, [r7, #(16 * ", $row, " + 8)]\n",
+            "ldr r8, [r7, #(16 * ", $row, " + 4)]\n",
+            "ldr r10, [r7, #(16 * ", $row, ")]\n",
             "strb r9, [r3, r5]\n",
             "strb r11, [r4, r5]\n",
             "strb r12, [r8, r5]\n",
@@ -313,6 +308,7 @@ pub(crate) fn finish<const SHIFT: u32, const SIGNED: bool>(
     words: &[i32],
 ) -> Option<()> {
     let registers = requant.registers::<4, 32>(sums, words)?;
+    columns_of_sums(sums.m.first_chunk()?);
     // SAFETY: there are sums of two tiles, constants of four filters, and pixels of both tiles that have channels of these filters.
     unsafe { block::<SHIFT, SIGNED>(&registers) };
     Some(())
@@ -338,22 +334,19 @@ unsafe fn block<const SHIFT: u32, const SIGNED: bool>(registers: &[usize; 6]) {
             "2:",
             "ldr r7, [sp]",
             "add r7, r7, #64",
-            "add r0, r0, #16",
+            "add r0, r0, #(16 + 3 * 192)",
             "3:",
-            column_of_sums!("0"),
-            column_of_sums!("32"),
-            column_of_sums!("64"),
-            column_of_sums!("96"),
-            column_of_sums!("128"),
-            column_of_sums!("160"),
-            row_of_results!("576", "2"),
-            row_of_results!("384", "2"),
-            row_of_results!("192", "1"),
+            row_of_results!("3", "2"),
+            "sub r0, r0, #192",
+            row_of_results!("2", "2"),
+            "sub r0, r0, #192",
+            row_of_results!("1", "1"),
+            "sub r0, r0, #192",
             row_of_results!("0", "0"),
             "ldr r2, [sp]",
             "cmp r7, r2",
             "itt ne",
-            "subne r0, r0, #16",
+            "addne r0, r0, #(3 * 192 - 16)",
             "movne r7, r2",
             "bne 3b",
             // The next filter.
