@@ -352,7 +352,7 @@ macro_rules! kernel_table {
             Conv2dI8DspWinogradCrew = conv2d_i8_dsp_winograd_crew(I8, I8) -> I8 { arithmetic: Fitted, filters_at_once: 4 };
             Conv2dI8DspWinograd4x4 = conv2d_i8_dsp_winograd_4x4(I8, I8) -> I8 {
                 arithmetic: Fitted, filters_at_once: 4, on_crew: Conv2dI8DspWinograd4x4Crew,
-                cycles: &[(M4, cycles(1066, 17470, 500).each(&[(Tap, 7530), (Tile, 1_300_000), (Window, 4_275_000), (Corrected, 3120)]))]
+                cycles: &[(M4, cycles(1071, 19200, 500).each(&[(Tap, 7930), (Tile, 1_300_000), (Window, 4_600_000), (Corrected, 2620)]))]
             };
             Conv2dI8DspWinograd4x4Crew = conv2d_i8_dsp_winograd_4x4_crew(I8, I8) -> I8 { arithmetic: Fitted, filters_at_once: 4 };
         }
@@ -428,7 +428,7 @@ macro_rules! kernel_table {
             Conv2dI8Rv32WinogradCrew = conv2d_i8_rv32_winograd_crew(I8, I8) -> I8 { arithmetic: Upper };
             Conv2dI8Rv32Winograd4x4 = conv2d_i8_rv32_winograd_4x4(I8, I8) -> I8 {
                 arithmetic: Upper, on_crew: Conv2dI8Rv32Winograd4x4Crew,
-                cycles: &[(Hazard3, cycles(3028, 33490, 1000).each(&[(Tap, 25060), (Window, 1_156_000), (Corrected, 1720)]))]
+                cycles: &[(Hazard3, cycles(3027, 33430, 1000).each(&[(Tap, 25_350), (Window, 1_443_000), (Corrected, 1670)]))]
             };
             Conv2dI8Rv32Winograd4x4Crew = conv2d_i8_rv32_winograd_4x4_crew(I8, I8) -> I8 { arithmetic: Upper };
         }
