@@ -9,7 +9,7 @@
 //!      ⎣0  1  0 −1⎦       ⎣0  0  2⎦
 //! ```
 //!
-//! and for tiles of 4 × 4 results from 6 × 6 elements, with `24 Aᵀ G` shared out so that all of it is whole numbers,
+//! and for tiles of 4 × 4 results from 6 × 6 elements, where `Aᵀ` and `G` are multiplied so that there are no fractions, and results are 24 · 24 times as large,
 //!
 //! ```text
 //!      ⎡4  0 −5  0  1  0⎤      ⎡6  0  0⎤
