@@ -1210,21 +1210,34 @@ macro_rules! kernel_table {
         Dsp {
             QuantizeF32I8Dsp = quantize_f32_i8_dsp(F32) -> I8 {
                 arithmetic: Linear,
-                cycles: &[(M4, cycles(0, 10163, 45))],
+                cycles: &[(M4, cycles(0, 10163, 140))],
                 small: &[(M4, cycles(0, 9905, 159))]
             };
         }
         Mve {
             QuantizeF32I8Mve = quantize_f32_i8_mve(F32) -> I8 {
                 arithmetic: Linear,
-                cycles: &[(M55, cycles(0, 3326, 0))],
+                cycles: &[(M55, cycles(0, 3326, 124))],
                 small: &[(M55, cycles(0, 3375, 49))]
             };
         }
     }
     Movement {
         Portable {
-            Copy = copy(Any) -> Any;
+            Copy = copy(Any) -> Any {
+                cycles: &[
+                    (M4, cycles(0, 0, 0).each(&[(Run, 43000), (Word, 397), (Window, 430000), (Other, 19930)])),
+                    (M0, cycles(0, 0, 0).each(&[(Run, 91000), (Word, 4792), (One, 1124), (Window, 649000), (Other, 24900)])),
+                    (M55, cycles(0, 0, 0).each(&[(Run, 43000), (Word, 397), (Window, 360000), (Other, 18200)])),
+                    (Hazard3, cycles(0, 0, 0).each(&[(Run, 23000), (Word, 4428), (One, 9145), (Window, 345000), (Other, 11960)])),
+                ],
+                small: &[
+                    (M4, cycles(0, 0, 0).each(&[(Run, 57000), (Word, 18193), (One, 6529), (Window, 774000), (Other, 15930)])),
+                    (M0, cycles(0, 0, 0).each(&[(Run, 56000), (Word, 23778), (One, 8198), (Window, 1067000), (Other, 26900)])),
+                    (M55, cycles(0, 0, 0).each(&[(Run, 70000), (Word, 10942), (One, 3663), (Window, 622000), (Other, 10940)])),
+                    (Hazard3, cycles(0, 0, 0).each(&[(Run, 34000), (Word, 16275), (One, 7660), (Window, 859000), (Other, 11950)])),
+                ]
+            };
             Fill = fill() -> Any;
             GatherI32 = gather_i32(Any, I32) -> Any;
             GatherI64 = gather_i64(Any, I64) -> Any;
@@ -1232,10 +1245,10 @@ macro_rules! kernel_table {
             Select = select(Bool, Any, Any) -> Any;
         }
         Dsp {
-            CopyDsp = copy_dsp(Any) -> Any;
+            CopyDsp = copy_dsp(Any) -> Any { cycles: &[(M4, cycles(0, 2242, 71))] };
         }
         Mve {
-            CopyMve = copy_mve(Any) -> Any;
+            CopyMve = copy_mve(Any) -> Any { cycles: &[(M55, cycles(0, 0, 33).each(&[(Word, 4004)]))] };
         }
     }
     Signal {
