@@ -790,7 +790,7 @@ macro_rules! kernel_table {
                     (M55, cycles(0, 0, 0).each(&[(Tap, 463729)])),
                     (Hazard3, cycles(4309, 0, 0).each(&[(Tap, 539023)])),
                 ],
-                small: &[(M4, cycles(1636, 0, 0).each(&[(Tap, 651000)])), (M55, cycles(0, 0, 0).each(&[(Tap, 548000)])), (Hazard3, cycles(5218, 0, 0).each(&[(Tap, 652700)]))]
+                small: &[(M4, cycles(579, 0, 0).each(&[(Tap, 782868)])), (M55, cycles(900, 0, 0).each(&[(Tile, 660000)])), (Hazard3, cycles(3452, 0, 0).each(&[(Tap, 875636)]))]
             };
             RnnF32 = rnn_f32(F32, F32) -> F32;
         }
@@ -798,7 +798,7 @@ macro_rules! kernel_table {
             LstmI8Dsp = lstm_i8_dsp(I8, I8) -> I8 { arithmetic: Reference, cycles: &[(M4, cycles(659, 0, 0).each(&[(Tap, 695910)]))] };
         }
         Mve {
-            LstmI8Mve = lstm_i8_mve(I8, I8) -> I8 { arithmetic: Reference, cycles: &[(M55, cycles(1684, 0, 0))] };
+            LstmI8Mve = lstm_i8_mve(I8, I8) -> I8 { arithmetic: Reference, cycles: &[(M55, cycles(198, 0, 0).each(&[(Tile, 285000)]))] };
         }
     }
     Pool {

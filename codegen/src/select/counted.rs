@@ -28,6 +28,11 @@ pub fn work(graph: &Graph, node: &Node, products: usize) -> Work {
             Op::Mean { axes, .. } => {
                 node.operands.first().map(|&x| Pooled::of_axes(graph.ty(x).shape.dims(), axes))
             }
+            // The gates of a unit in a time step are a tile.
+            Op::Lstm { .. } => {
+                let elements = |k: usize| node.operands.get(k).map_or(0, |&id| graph.ty(id).shape.last());
+                return work.with(Count::Tile, products / (4 * (elements(0) + elements(1))).max(1));
+            }
             _ => None,
         };
         return pooled.map_or(work, |pooled| pooled.count(work));
