@@ -243,11 +243,11 @@ macro_rules! kernel_table {
             Conv2dI8 = conv2d_i8(I8, I8) -> I8 {
                 arithmetic: Reference, floating: Conv2dI8Float, packed: Conv2dI8xi4,
                 cycles: &[
-                    (M0, cycles(11244, 173561, 0).each(&[(Line, 399500)])),
+                    (M0, cycles(11380, 183414, 0).each(&[(Left, 868181), (Piece, 492896), (Run, 274203), (Moved, 3318)])),
                     (M4, cycles(2250, 241000, 1000)),
                     (Hazard3, cycles(5196, 111680, 0).each(&[(Line, 47133), (Left, 47711), (LeftProduct, 7278), (Piece, 104669), (Moved, 14022)])),
                 ],
-                small: &[(M0, cycles(11338, 176110, 1182).each(&[(Line, 420000)]))]
+                small: &[(M0, cycles(11737, 173079, 0).each(&[(LeftProduct, 2686), (Piece, 362323), (Run, 283849), (Moved, 3118)]))]
             };
             Conv2dI8Float = conv2d_i8_float(I8, I8) -> I8 { arithmetic: Floats };
             Conv2dI8Once = conv2d_i8_once(I8, I8) -> I8 { arithmetic: Once };
