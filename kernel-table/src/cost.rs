@@ -100,6 +100,12 @@ impl Work {
         Work(self.0.map(|count| count.saturating_mul(factor as u64)))
     }
 
+    /// Together with what is done besides.
+    pub fn and(mut self, other: &Work) -> Work {
+        self.0.iter_mut().zip(other.0).for_each(|(count, more)| *count = count.saturating_add(more));
+        self
+    }
+
     /// The part of it that `part` of `whole` rows are, in so many calls.
     pub fn part(self, part: usize, whole: usize, calls: usize) -> Work {
         let scaled = |count: u64| (u128::from(count) * part as u128 / whole.max(1) as u128) as u64;

@@ -209,20 +209,30 @@ macro_rules! kernel_table {
             Conv2dI8F32Dynamic = conv2d_i8_f32_dynamic(I8, I8) -> F32 {
                 packed: Conv2dI8xi4F32Dynamic,
                 cycles: &[
-                    (M4, cycles(2500, 66300, 0).each(&[(Line, 213500), (Left, 130000), (LeftProduct, 3020)])),
-                    (M0, cycles(10629, 818498, 0).each(&[(Line, 3728646)])),
-                    (M55, cycles(750, 58040, 0).each(&[(Line, 206700)])),
-                    (Hazard3, cycles(5817, 356008, 0).each(&[(Line, 1304354)])),
+                    (M4, cycles(2858, 38666, 0).each(&[(Piece, 514249), (Run, 179573)])),
+                    (M0, cycles(11273, 796399, 0).each(&[(Piece, 455844), (Run, 272497)])),
+                    (M55, cycles(795, 50364, 0).each(&[(Piece, 514838), (Run, 140185)])),
+                    (Hazard3, cycles(6052, 348802, 0).each(&[(Piece, 121025), (Run, 127990)])),
+                ],
+                small: &[
+                    (M4, cycles(3101, 24059, 0).each(&[(Piece, 313020), (Run, 206948)])),
+                    (M0, cycles(11592, 787256, 0).each(&[(Piece, 443033), (Run, 286853)])),
+                    (M55, cycles(1081, 29659, 0).each(&[(Piece, 201593), (Run, 142821)])),
+                    (Hazard3, cycles(6056, 340572, 0).each(&[(Piece, 119319), (Run, 130757)])),
                 ]
             };
             Conv2dI8xi4F32Dynamic = conv2d_i8xi4_f32_dynamic(I8, I4) -> F32;
             Conv2dF32 = conv2d_f32(F32, F32) -> F32 {
                 packed: Conv2dF32xf16, in_bytes: Conv2dF32xi8, in_nibbles: Conv2dF32xi4,
                 cycles: &[
-                    (M4, cycles(3858, 13532, 0).each(&[(Tap, 3265), (Line, 174297), (Left, 56887), (LeftProduct, 9593)])),
-                    (M0, cycles(201199, 898200, 0).each(&[(Tap, 738710), (Line, 253595)])),
-                    (M55, cycles(1326, 34884, 0).each(&[(Tap, 6970), (Line, 199755)])),
-                    (Hazard3, cycles(88459, 384582, 0).each(&[(Tap, 252722), (Line, 62387)])),
+                    (M4, cycles(3643, 13693, 1082).each(&[(Piece, 339958), (Run, 135092), (Moved, 3670), (Left, 159078), (LeftProduct, 5353)])),
+                    (M0, cycles(221809, 1093862, 0).each(&[(Moved, 473519)])),
+                    (M55, cycles(1325, 36113, 685).each(&[(Piece, 255268), (Run, 110863), (Moved, 1055), (Left, 64835), (LeftProduct, 3818)])),
+                    (Hazard3, cycles(93964, 444061, 0).each(&[(Moved, 175113)])),
+                ],
+                small: &[
+                    (M4, cycles(3638, 14307, 1493).each(&[(Piece, 336993), (Run, 114319), (Moved, 6769), (Left, 141425), (LeftProduct, 7214)])),
+                    (M55, cycles(1326, 40968, 874).each(&[(Piece, 244543), (Run, 96043), (Moved, 2557), (Left, 54995), (LeftProduct, 5782)])),
                 ]
             };
             Conv2dF32xf16 = conv2d_f32xf16(F32, F16) -> F32;
@@ -233,11 +243,11 @@ macro_rules! kernel_table {
             Conv2dI8 = conv2d_i8(I8, I8) -> I8 {
                 arithmetic: Reference, floating: Conv2dI8Float, packed: Conv2dI8xi4,
                 cycles: &[
-                    (M0, cycles(11244, 173561, 0).each(&[(Line, 399500)])),
+                    (M0, cycles(11380, 183414, 0).each(&[(Left, 868181), (Piece, 492896), (Run, 274203), (Moved, 3318)])),
                     (M4, cycles(2250, 241000, 1000)),
-                    (Hazard3, cycles(9000, 150000, 100).and(0, 900000)),
+                    (Hazard3, cycles(5196, 111680, 0).each(&[(Line, 47133), (Left, 47711), (LeftProduct, 7278), (Piece, 104669), (Moved, 14022)])),
                 ],
-                small: &[(M0, cycles(11338, 176110, 1182).each(&[(Line, 420000)]))]
+                small: &[(M0, cycles(11737, 173079, 0).each(&[(LeftProduct, 2686), (Piece, 362323), (Run, 283849), (Moved, 3118)]))]
             };
             Conv2dI8Float = conv2d_i8_float(I8, I8) -> I8 { arithmetic: Floats };
             Conv2dI8Once = conv2d_i8_once(I8, I8) -> I8 { arithmetic: Once };
@@ -390,10 +400,7 @@ macro_rules! kernel_table {
                 arithmetic: Reference, filters_at_once: 8,
                 cycles: &[(M55, cycles(300, 6600, 500))]
             };
-            Conv1I16I8Mve = conv1_i16_i8_mve(I16, I16) -> I8 {
-                arithmetic: Reference,
-                cycles: &[(M55, cycles(1876, 8320, 0))]
-            };
+            Conv1I16I8Mve = conv1_i16_i8_mve(I16, I16) -> I8 { arithmetic: Reference, cycles: &[(M55, cycles(1896, 8632, 0))] };
         }
         Rv32 {
             Conv1I16I8Rv32 = conv1_i16_i8_rv32(I16, I16) -> I8 {
@@ -456,7 +463,8 @@ macro_rules! kernel_table {
                     (M0, cycles(253683, 0, 0).each(&[(Tap, 1053429)])),
                     (M55, cycles(4073, 0, 0).each(&[(Tap, 80374), (Line, 30078)])),
                     (Hazard3, cycles(0, 1043372, 0).each(&[(Tap, 426597)])),
-                ]
+                ],
+                small: &[(M55, cycles(14297, 0, 0).each(&[(Tap, 101257), (Line, 32589)]))]
             };
             Depthwise2dF32xf16 = depthwise2d_f32xf16(F32, F16) -> F32;
             Depthwise2dF32xi4 = depthwise2d_f32xi4(F32, I4) -> F32;
@@ -548,7 +556,7 @@ macro_rules! kernel_table {
             };
             Depthwise2dI8MveChannels = depthwise2d_i8_mve_channels(I8, I8) -> I8 {
                 arithmetic: Fitted,
-                cycles: &[(M55, cycles(993, 4722, 0).each(&[(Tap, 10732), (Piece, 657173), (Other, 39072), (Corrected, 168)]))],
+                cycles: &[(M55, cycles(1092, 4228, 0).each(&[(Tap, 273), (Piece, 709919), (Other, 29934), (Pixel, 5289)]))],
                 small: &[(M55, cycles(800, 6313, 176).each(&[(Tap, 34013), (Piece, 42475), (Run, 149356), (Other, 59272)]))]
             };
             Depthwise2dI8MveColumns = depthwise2d_i8_mve_columns(I8, I8) -> I8 {
@@ -606,10 +614,14 @@ macro_rules! kernel_table {
             DenseF32 = dense_f32(F32, F32) -> F32 {
                 packed: DenseF32xf16, in_bytes: DenseF32xi8, in_nibbles: DenseF32xi4,
                 cycles: &[
-                    (M4, cycles(3606, 21760, 0).each(&[(Tap, 4210), (Line, 270731), (Left, 70778), (LeftProduct, 8137)])),
+                    (M4, cycles(3630, 15402, 0).each(&[(Line, 1397068), (Left, 171651), (LeftProduct, 5071)])),
                     (M0, cycles(262395, 240969, 0).each(&[(Line, 2310376)])),
-                    (M55, cycles(1416, 27391, 0).each(&[(Line, 1321888)])),
+                    (M55, cycles(1313, 37132, 0).each(&[(Line, 903706), (Left, 84618), (LeftProduct, 3437)])),
                     (Hazard3, cycles(109780, 125164, 0).each(&[(Line, 1761962)])),
+                ],
+                small: &[
+                    (M55, cycles(1313, 41996, 0).each(&[(Line, 924329), (Left, 76463), (LeftProduct, 5708)])),
+                    (M4, cycles(3627, 15661, 0).each(&[(Line, 1450680), (Left, 138946), (LeftProduct, 7386)])),
                 ]
             };
             DenseF32xf16 = dense_f32xf16(F32, F16) -> F32;
@@ -689,10 +701,14 @@ macro_rules! kernel_table {
             };
             DenseI8Dsp = dense_i8_dsp(I8, I8) -> I8 {
                 arithmetic: Fitted, filters_at_once: 4, on_crew: DenseI8DspCrew,
-                cycles: &[(M4, cycles(1263, 14500, 0).and(0, 197800))]
+                cycles: &[(M4, cycles(1229, 17057, 0).each(&[(Line, 210832), (Left, 7025), (LeftProduct, 195)])), (M55, cycles(920, 18500, 186))]
             };
             DenseI8DspCrew = dense_i8_dsp_crew(I8, I8) -> I8 { arithmetic: Fitted, filters_at_once: 4 };
-            DenseI8DspDot = dense_i8_dsp_dot(I8, I8) -> I8 { arithmetic: Fitted, cycles: &[(M4, cycles(2164, 117600, 0).and(408, 0))] };
+            DenseI8DspDot = dense_i8_dsp_dot(I8, I8) -> I8 {
+                arithmetic: Fitted,
+                cycles: &[(M4, cycles(2375, 39989, 155)), (M55, cycles(255, 38000, 105))],
+                small: &[(M55, cycles(2375, 39989, 155))]
+            };
             DenseI8DspEights = dense_i8_dsp_eights(I8, I8) -> I8 {
                 arithmetic: Fitted, on_crew: DenseI8DspEightsCrew,
                 cycles: &[(M4, cycles(1222, 11929, 0).each(&[(Line, 91235)]))]
@@ -704,18 +720,19 @@ macro_rules! kernel_table {
         Mve {
             DenseI8Mve = dense_i8_mve(I8, I8) -> I8 {
                 arithmetic: Fitted, filters_at_once: 8,
-                cycles: &[(M55, cycles(142, 4960, 0).each(&[(Pixel, 273507), (Corrected, 1572)]))]
+                cycles: &[(M55, cycles(144, 4833, 0).each(&[(Pixel, 120815), (Tile, 98532), (Left, 22573), (Corrected, 2260)]))]
             };
             DenseI8MveSmall = dense_i8_mve_small(I8, I8) -> I8 {
                 arithmetic: Fitted, filters_at_once: 8,
-                cycles: &[(M55, cycles(170, 4499, 0).each(&[(Pixel, 304341), (Corrected, 2293)]))]
+                cycles: &[(M55, cycles(170, 4499, 0).each(&[(Pixel, 304341), (Corrected, 2293)]))],
+                small: &[(M55, cycles(171, 5260, 0).each(&[(Pixel, 151730), (Tile, 86423), (Left, 11902), (Corrected, 2320)]))]
             };
             DenseI16Mve = dense_i16_mve(I16, I8) -> I16 { arithmetic: Reference, filters_at_once: 8, cycles: &[(M55, cycles(310, 8000, 240))] };
             DenseI16MveLong = dense_i16_mve_long(I16, I8) -> I16 {
                 arithmetic: Reference, filters_at_once: 8,
                 cycles: &[(M55, cycles(355, 30000, 100))]
             };
-            DenseI8I16Mve = dense_i8_i16_mve(I8, I8) -> I16 { arithmetic: Reference, filters_at_once: 8, cycles: &[(M55, cycles(300, 8000, 60))] };
+            DenseI8I16Mve = dense_i8_i16_mve(I8, I8) -> I16 { arithmetic: Reference, filters_at_once: 8, cycles: &[(M55, cycles(172, 6232, 210))] };
         }
         Rv32 {
             DenseI8Rv32Pairs = dense_i8_rv32_pairs(I8, I8) -> I8 {
@@ -726,12 +743,8 @@ macro_rules! kernel_table {
             };
             DenseI8Rv32Singles = dense_i8_rv32_singles(I8, I8) -> I8 {
                 arithmetic: Upper,
-                cycles: &[
-                    (Hazard3, cycles(2262, 42300, 0).each(&[(Corrected, 10537), (Tile, 51962), (LeftProduct, 2517), (Window, 44932), (Line, 182129)])),
-                ],
-                small: &[
-                    (Hazard3, cycles(2245, 44773, 0).each(&[(Tile, 508616), (Window, 45970), (Line, 181891), (Corrected, 8803), (LeftProduct, 2268)])),
-                ]
+                cycles: &[(Hazard3, cycles(2254, 28531, 0).each(&[(Line, 203006), (LeftProduct, 2476), (Window, 45751), (Tile, 161514), (Corrected, 4023)]))],
+                small: &[(Hazard3, cycles(2245, 44773, 0).each(&[(Tile, 508616), (Window, 45970), (Line, 181891), (Corrected, 8803), (LeftProduct, 2268)]))]
             };
             DenseI8I16Rv32 = dense_i8_i16_rv32(I8, I8) -> I16 { arithmetic: Reference, cycles: &[(Hazard3, cycles(4626, 22700, 239))] };
             DenseI8I16Rv32Singles = dense_i8_i16_rv32_singles(I8, I8) -> I16 {
@@ -781,7 +794,8 @@ macro_rules! kernel_table {
                     (M0, cycles(6512, 0, 0).each(&[(Tap, 1607394)])),
                     (M55, cycles(0, 0, 0).each(&[(Tap, 463729)])),
                     (Hazard3, cycles(4309, 0, 0).each(&[(Tap, 539023)])),
-                ]
+                ],
+                small: &[(M4, cycles(579, 0, 0).each(&[(Tap, 782868)])), (M55, cycles(900, 0, 0).each(&[(Tile, 660000)])), (Hazard3, cycles(3452, 0, 0).each(&[(Tap, 875636)]))]
             };
             RnnF32 = rnn_f32(F32, F32) -> F32;
         }
@@ -789,7 +803,7 @@ macro_rules! kernel_table {
             LstmI8Dsp = lstm_i8_dsp(I8, I8) -> I8 { arithmetic: Reference, cycles: &[(M4, cycles(659, 0, 0).each(&[(Tap, 695910)]))] };
         }
         Mve {
-            LstmI8Mve = lstm_i8_mve(I8, I8) -> I8 { arithmetic: Reference };
+            LstmI8Mve = lstm_i8_mve(I8, I8) -> I8 { arithmetic: Reference, cycles: &[(M55, cycles(198, 0, 0).each(&[(Tile, 285000)]))] };
         }
     }
     Pool {
@@ -869,7 +883,7 @@ macro_rules! kernel_table {
         Mve {
             MaxPool2dI8Mve = max_pool2d_i8_mve(I8) -> I8 {
                 cycles: &[(M55, cycles(0, 0, 245).each(&[(Window, 15732), (Piece, 132947)]))],
-                small: &[(M55, cycles(0, 0, 2415).each(&[(Tile, 30670), (Piece, 143747)]))]
+                small: &[(M55, cycles(0, 0, 349).each(&[(Tile, 8863), (Piece, 298266), (LeftProduct, 266)]))]
             };
             MeanPool2dI8Mve = mean_pool2d_i8_mve(I8) -> I8 {
                 arithmetic: Linear,
@@ -1195,7 +1209,7 @@ macro_rules! kernel_table {
             QuantizeF32I16 = quantize_f32_i16(F32) -> I16;
             QuantizeF32I16Even = quantize_f32_i16_even(F32) -> I16;
             QuantizeF32I16EvenInverse = quantize_f32_i16_even_inverse(F32) -> I16;
-            QuantizeF32I8 = quantize_f32_i8(F32) -> I8 { cycles: &[(M0, cycles(0, 633706, 0)), (Hazard3, cycles(0, 290647, 0))] };
+            QuantizeF32I8 = quantize_f32_i8(F32) -> I8 { cycles: &[(M0, cycles(0, 633706, 263)), (Hazard3, cycles(0, 290647, 126))] };
             QuantizeF32I8Even = quantize_f32_i8_even(F32) -> I8;
             QuantizeF32I8EvenInverse = quantize_f32_i8_even_inverse(F32) -> I8;
             QuantizeF32I8EvenSum = quantize_f32_i8_even_sum(F32) -> I8;
@@ -1215,21 +1229,34 @@ macro_rules! kernel_table {
         Dsp {
             QuantizeF32I8Dsp = quantize_f32_i8_dsp(F32) -> I8 {
                 arithmetic: Linear,
-                cycles: &[(M4, cycles(0, 10163, 45))],
+                cycles: &[(M4, cycles(0, 10163, 140))],
                 small: &[(M4, cycles(0, 9905, 159))]
             };
         }
         Mve {
             QuantizeF32I8Mve = quantize_f32_i8_mve(F32) -> I8 {
                 arithmetic: Linear,
-                cycles: &[(M55, cycles(0, 3326, 0))],
+                cycles: &[(M55, cycles(0, 3326, 124))],
                 small: &[(M55, cycles(0, 3375, 49))]
             };
         }
     }
     Movement {
         Portable {
-            Copy = copy(Any) -> Any;
+            Copy = copy(Any) -> Any {
+                cycles: &[
+                    (M4, cycles(0, 0, 0).each(&[(Run, 43000), (Word, 397), (Window, 430000), (Other, 19930)])),
+                    (M0, cycles(0, 0, 0).each(&[(Run, 91000), (Word, 4792), (One, 1124), (Window, 649000), (Other, 24900)])),
+                    (M55, cycles(0, 0, 0).each(&[(Run, 43000), (Word, 397), (Window, 360000), (Other, 18200)])),
+                    (Hazard3, cycles(0, 0, 0).each(&[(Run, 23000), (Word, 4428), (One, 9145), (Window, 345000), (Other, 11960)])),
+                ],
+                small: &[
+                    (M4, cycles(0, 0, 0).each(&[(Run, 57000), (Word, 18193), (One, 6529), (Window, 774000), (Other, 15930)])),
+                    (M0, cycles(0, 0, 0).each(&[(Run, 56000), (Word, 23778), (One, 8198), (Window, 1067000), (Other, 26900)])),
+                    (M55, cycles(0, 0, 0).each(&[(Run, 70000), (Word, 10942), (One, 3663), (Window, 622000), (Other, 10940)])),
+                    (Hazard3, cycles(0, 0, 0).each(&[(Run, 34000), (Word, 16275), (One, 7660), (Window, 859000), (Other, 11950)])),
+                ]
+            };
             Fill = fill() -> Any;
             GatherI32 = gather_i32(Any, I32) -> Any;
             GatherI64 = gather_i64(Any, I64) -> Any;
@@ -1237,10 +1264,10 @@ macro_rules! kernel_table {
             Select = select(Bool, Any, Any) -> Any;
         }
         Dsp {
-            CopyDsp = copy_dsp(Any) -> Any;
+            CopyDsp = copy_dsp(Any) -> Any { cycles: &[(M4, cycles(0, 2242, 71))] };
         }
         Mve {
-            CopyMve = copy_mve(Any) -> Any;
+            CopyMve = copy_mve(Any) -> Any { cycles: &[(M55, cycles(0, 0, 33).each(&[(Word, 4004)]))] };
         }
     }
     Signal {

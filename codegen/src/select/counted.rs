@@ -10,9 +10,12 @@ pub fn work(graph: &Graph, node: &Node, products: usize) -> Work {
     let shape = &graph.ty(node.result).shape;
     let results = shape.numel();
     let work = Work::of_call().with(Count::Product, products).with(Count::Result, results);
-    let has_filters = matches!(node.op, Op::Conv2d { .. } | Op::Dense { .. });
-    let filters = node.operands.get(1).filter(|_| has_filters);
-    let filters = filters.and_then(|&weights| graph.ty(weights).shape.dims().first().copied());
+    let weights = match node.op {
+        Op::Conv2d { .. } | Op::Dense { .. } => node.operands.get(1),
+        Op::DynamicConv2d { .. } | Op::DynamicDense { .. } => node.operands.get(2),
+        _ => None,
+    };
+    let filters = weights.and_then(|&weights| graph.ty(weights).shape.dims().first().copied());
     let Some(filters) = filters.filter(|&filters| filters > 0) else {
         let read = node.operands.iter().filter(|&&id| graph.const_data(id).is_none());
         let read = read.map(|&id| graph.ty(id).shape.numel()).sum();
@@ -25,22 +28,87 @@ pub fn work(graph: &Graph, node: &Node, products: usize) -> Work {
             Op::Mean { axes, .. } => {
                 node.operands.first().map(|&x| Pooled::of_axes(graph.ty(x).shape.dims(), axes))
             }
+            // The gates of a unit in a time step are a tile.
+            Op::Lstm { .. } => {
+                let elements = |k: usize| node.operands.get(k).map_or(0, |&id| graph.ty(id).shape.last());
+                return work.with(Count::Tile, products / (4 * (elements(0) + elements(1))).max(1));
+            }
             _ => None,
         };
         return pooled.map_or(work, |pooled| pooled.count(work));
     };
     let macs = usize::try_from(kiln_ir::macs(graph, node)).unwrap_or(usize::MAX);
-    let lines = match &node.op {
-        Op::Conv2d { groups, window, .. } if *groups == 1 => results / filters * window.size[0],
-        Op::Conv2d { .. } => filters * crate::schedule::rows(shape),
-        _ => results / filters,
+    let (groups, height) = match &node.op {
+        Op::Conv2d { groups, window, .. } | Op::DynamicConv2d { groups, window, .. } => {
+            (*groups, window.size[0])
+        }
+        _ => (1, 1),
+    };
+    let lines = match groups {
+        1 => results / filters * height,
+        _ => filters * crate::schedule::rows(shape),
     };
     // Filters that are left where four are computed at once, or eight channels with a filter each.
-    let left = filters % if matches!(&node.op, Op::Conv2d { groups, .. } if *groups > 1) { 8 } else { 4 };
-    work.with(Count::Tap, macs / filters)
+    let left = filters % if groups > 1 { 8 } else { 4 };
+    let work = work
+        .with(Count::Tap, macs / filters)
         .with(Count::Line, lines)
         .with(Count::Left, results / filters * left)
-        .with(Count::LeftProduct, macs / filters * left)
+        .with(Count::LeftProduct, macs / filters * left);
+    match Shape::of(graph, node).filter(|shape| shape.groups == 1) {
+        Some(shape) => Patches::of(&shape).count(work),
+        None => work,
+    }
+}
+
+/// What portable convolutions gather: elements that do not lie side by side, once for each pixel if there is memory for all of them, and otherwise for each four filters.
+struct Patches {
+    /// Rows of the operand that are looked for, runs of elements or padding that are copied, and elements.
+    pieces: usize,
+    runs: usize,
+    elements: usize,
+}
+
+/// Elements that there is memory for.
+const GATHERED: usize = 256;
+
+impl Patches {
+    fn of(shape: &Shape) -> Patches {
+        let Shape { k_h, k_w, in_c, out_h, out_w, out_c, .. } = *shape;
+        let size = shape.taps();
+        let at_once = size <= GATHERED || k_h == 1;
+        let times = if at_once { 1 } else { out_c / 4 + out_c % 4 };
+        let rows = |row: usize| rows_inside(shape, row, 0);
+        let (inside, outside) = (0..out_h).map(rows).fold((0, 0), |(a, b), now| (a + now, b + k_h - now));
+        let mut patches = Patches { pieces: 0, runs: 0, elements: 0 };
+        for column in 0..out_w {
+            let window = Window { row: 0, first: column, pixels: 1 };
+            let [columns, padding] = window.columns(shape);
+            // Padding to the left and to the right is a run each.
+            let left = shape.pad_left.saturating_sub(column * shape.stride_w).min(k_w);
+            let runs = usize::from(columns > 0) + usize::from(left > 0) + usize::from(padding > left);
+            let (runs, outside_runs, each) = match shape.dilation_w {
+                1 => (runs, 1, k_w * in_c),
+                _ => (k_w, k_w, k_w * in_c),
+            };
+            // Rows that need no gathering are read where they are.
+            let read = shape.dilation_w == 1 && padding == 0 && (k_h == 1 || !at_once);
+            let gathered = if read { outside } else { inside + outside };
+            patches.pieces += times * if at_once { out_h } else { inside + outside };
+            patches.runs += times * (outside * outside_runs + if read { 0 } else { inside * runs });
+            patches.elements += times * gathered * each;
+        }
+        Patches {
+            pieces: shape.images * patches.pieces,
+            runs: shape.images * patches.runs,
+            elements: shape.images * patches.elements,
+        }
+    }
+
+    fn count(&self, work: Work) -> Work {
+        let Patches { pieces, runs, elements } = *self;
+        work.with(Count::Piece, pieces).with(Count::Run, runs).with(Count::Moved, elements)
+    }
 }
 
 /// Windows whose channels are folded, each by itself or some at once.
@@ -174,6 +242,7 @@ pub(super) fn taps_inside(shape: &Shape) -> [usize; 2] {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ir::Layout;
 
     #[test]
     fn taps_are_inside_of_an_axis_or_not() {
@@ -189,5 +258,52 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// A convolution of 4 × 4 pixels with so many channels by windows of 3 × 3, the result of which is as large.
+    fn convolution(in_c: usize, out_c: usize) -> Shape {
+        Shape {
+            in_h: 4,
+            in_w: 4,
+            in_c,
+            out_h: 4,
+            out_w: 4,
+            out_c,
+            k_h: 3,
+            k_w: 3,
+            stride_h: 1,
+            stride_w: 1,
+            dilation_h: 1,
+            dilation_w: 1,
+            pad_top: 1,
+            pad_left: 1,
+            groups: 1,
+            images: 1,
+            layout: Layout::default(),
+        }
+    }
+
+    #[test]
+    fn small_windows_are_gathered_once() {
+        let Patches { pieces, runs, elements } = Patches::of(&convolution(2, 8));
+        assert_eq!([pieces, elements], [16, 16 * 18]);
+        // Of each row inside, those at both ends of a row of the result take two runs.
+        assert_eq!(runs, 10 * (2 + 1 + 1 + 2) + 2 * 4);
+    }
+
+    #[test]
+    fn large_windows_are_gathered_for_each_four_filters() {
+        let Patches { pieces, runs, elements } = Patches::of(&convolution(32, 9));
+        // Two fours and one filter. Whole rows are read where they are.
+        assert_eq!(pieces, 3 * 4 * 12);
+        assert_eq!(runs, 3 * (10 * (2 + 2) + 2 * 4));
+        assert_eq!(elements, 3 * (2 * 12 + 2 * 2) * 96);
+    }
+
+    #[test]
+    fn single_pixels_are_not_gathered() {
+        let points = Shape { k_h: 1, k_w: 1, pad_top: 0, pad_left: 0, ..convolution(8, 4) };
+        let Patches { pieces, runs, elements } = Patches::of(&points);
+        assert_eq!([pieces, runs, elements], [16, 0, 0]);
     }
 }

@@ -13,7 +13,7 @@
 //! | `absorbed.rs` | calls of kernels that take rows into sums |
 //! | `rows.rs`, `fed.rs` | rows of a pipeline, and of a model that is fed row by row |
 //! | `camera.rs` | lines of a camera in front of a model |
-//! | `predict.rs` | predicted cycles of steps |
+//! | `predict.rs`, `moved.rs` | predicted cycles of steps, and what those of copies are predicted by |
 //! | `tables.rs` | tables that kernels read |
 //! | `program.rs` | the result, as data |
 
@@ -33,6 +33,7 @@ mod kernel;
 mod layer;
 mod lstm;
 mod means;
+mod moved;
 mod movement;
 mod normalise;
 mod packed;
@@ -181,14 +182,15 @@ impl<'a> Selector<'a> {
                 let choice = self.kernels.of(self.graph, id, self.options, !self.in_loop);
                 let first = self.program.calls.len();
                 let selected = self.node(node, &choice);
-                let work = self.work(step, &choice);
-                self.program.chosen.push(Chosen {
-                    step: index,
-                    name: choice.name(),
-                    cycles: self.predicted(first, &choice, &work),
-                    work,
-                    form: choice.form,
-                });
+                let (work, cycles) = match self.predicted_copies(first, step) {
+                    Some(predicted) => predicted,
+                    None => {
+                        let work = self.work(step, &choice);
+                        (work, self.predicted(first, &choice, &work))
+                    }
+                };
+                let (name, form) = (choice.name(), choice.form);
+                self.program.chosen.push(Chosen { step: index, name, cycles, work, form });
                 selected
             }
             StepKind::Absorb { node, sums } => {
@@ -211,7 +213,14 @@ impl<'a> Selector<'a> {
                 };
                 let to = cells(to);
                 let len = self.by_row.then(|| self.shape_of_call(value, value).numel());
-                self.moves(from, to, Moves::linear(len.unwrap_or(ty.shape.numel())))
+                let first = self.program.calls.len();
+                self.moves(from, to, Moves::linear(len.unwrap_or(ty.shape.numel())))?;
+                if let Some((work, cycles)) = self.predicted_copies(first, step) {
+                    // No schedule names such a kernel.
+                    let name = "copy".into();
+                    self.program.chosen.push(Chosen { step: index, name, cycles, work, form: None });
+                }
+                Ok(())
             }
         }
     }

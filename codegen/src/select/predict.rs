@@ -70,6 +70,16 @@ impl<'a> Selector<'a> {
             None => Some(choice.cycles).filter(|&cycles| cycles < u64::MAX),
         }
     }
+
+    /// What a step does whose calls begin with that one and are all copies, in all of them together, and its predicted cycles, if something is known of each kernel; `None` of other steps.
+    pub(super) fn predicted_copies(&self, first: usize, step: &Step) -> Option<(Work, Option<u64>)> {
+        let calls = self.program.calls.get(first..).filter(|calls| !calls.is_empty())?;
+        let works = moved::works(calls, step.computed())?;
+        let work = works.iter().fold(Work::default(), |all, (_, work)| all.and(work));
+        let core = self.options.target().core();
+        let cycles = works.iter().map(|(kernel, work)| kernel::cycles(self.options, *kernel, core, work));
+        Some((work, cycles.sum()))
+    }
 }
 
 #[cfg(test)]

@@ -24,7 +24,7 @@ pub struct Program {
     pub customs: Vec<Custom>,
     /// Kernel calls in order.
     pub calls: Vec<Call>,
-    /// What was chosen for the steps that compute a node, in order.
+    /// What was chosen for the steps that compute a node or copy a value, in order.
     pub chosen: Vec<Chosen>,
     /// Which of their steps take turns in a loop, in order. All others run once.
     pub loops: Vec<Loop>,
@@ -58,7 +58,7 @@ pub struct Chosen {
 }
 
 impl Program {
-    /// What was chosen for a step; `None` of one that computes no node.
+    /// What was chosen for a step; `None` of one that takes rows into sums and of which nothing is known.
     pub fn chosen(&self, step: usize) -> Option<&Chosen> {
         self.chosen.iter().find(|chosen| chosen.step == step)
     }

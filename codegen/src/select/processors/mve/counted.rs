@@ -28,10 +28,13 @@ impl Kernel {
                 let (k, n) = (graph.ty(node.operands[0]).shape.last(), graph.ty(node.result).shape.last());
                 let rows = graph.ty(node.result).shape.numel() / n.max(1);
                 let results = rows * n.next_multiple_of(8);
+                // Filters behind the last whole eight are a call of their own.
                 let work = Work::of_call()
                     .with(Count::Product, results * k.next_multiple_of(LANES))
                     .with(Count::Result, results)
-                    .with(Count::Pixel, rows);
+                    .with(Count::Pixel, rows)
+                    .with(Count::Tile, rows * (usize::from(n >= 8) + usize::from(n % 8 > 0)))
+                    .with(Count::Left, rows * (n % 8));
                 corrected(work, fitted)
             }
             Kernel::Wide(wide) => wide.work(asked),
