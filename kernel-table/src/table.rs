@@ -701,7 +701,7 @@ macro_rules! kernel_table {
             };
             DenseI8Dsp = dense_i8_dsp(I8, I8) -> I8 {
                 arithmetic: Fitted, filters_at_once: 4, on_crew: DenseI8DspCrew,
-                cycles: &[(M4, cycles(1229, 17057, 0).each(&[(Line, 210832), (Left, 7025), (LeftProduct, 195)])), (M55, cycles(920, 18500, 186))]
+                cycles: &[(M4, cycles(1229, 17057, 0).each(&[(Line, 210832), (Left, 7025), (LeftProduct, 195)])), (M55, cycles(1193, 12830, 230))]
             };
             DenseI8DspCrew = dense_i8_dsp_crew(I8, I8) -> I8 { arithmetic: Fitted, filters_at_once: 4 };
             DenseI8DspDot = dense_i8_dsp_dot(I8, I8) -> I8 {

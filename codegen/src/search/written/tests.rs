@@ -125,7 +125,7 @@ fn what_can_never_be_right_is_refused_at_its_line() {
         (
             with(&[&first.replace("_dsp", "_dps")]),
             "line 2: there is no kernel",
-            "did you mean `conv2d_i8_dsp_winograd`?",
+            "did you mean `conv2d_i8_dsp_winograd_4x4`?",
         ),
         (
             with(&["rows {", first, third, "}"]),

@@ -59,31 +59,6 @@ pub fn conv2d_i8_dsp_winograd_4x4<const SHIFT: u32, const SIGNED: bool>(
 /// Requantisation by one multiplication.
 pub(crate) struct Fitted<const SHIFT: u32, const SIGNED: bool>;
 
-impl<const SHIFT: u32, const SIGNED: bool> Fitted<SHIFT, SIGNED> {
-    /// What the assembly of results is told, for so many results along a side of a tile: the addresses of pixels, the first filter, the addresses of its factor and of the end of first values, of its
-    /// sums and of its first value. There is a filter, there are sums of all tiles, and constants of four filters. `None` where these are missing.
-    #[cfg_attr(not(kiln_dsp), allow(dead_code))]
-    #[inline(always)]
-    pub(crate) fn registers<const SIDE: usize, const PIXELS: usize>(
-        &self,
-        sums: &Sums<'_, PIXELS>,
-        words: &[i32],
-    ) -> Option<[usize; 6]> {
-        let (first, filters) = sums.filters::<SIDE>()?;
-        let factors = words
-            .get(if SIGNED { 2 * FILTERS } else { FILTERS }..)
-            .filter(|factors| factors.len() >= 2 * FILTERS)?;
-        Some([
-            sums.places.pixels.as_ptr() as usize,
-            first,
-            factors.as_ptr() as usize,
-            words.as_ptr().wrapping_add(filters) as usize,
-            sums.m.as_ptr() as usize,
-            words.as_ptr() as usize,
-        ])
-    }
-}
-
 impl<const SHIFT: u32, const SIGNED: bool> Requantise for Fitted<SHIFT, SIGNED> {
     /// Where the first value of the next filter, its correction, and its factor and constant are.
     type Channels = [*const i32; 3];

@@ -3,7 +3,7 @@
 //! Sums are not begun anew for each frequency, only for each row of four. Of the sums so far, R0 to R3, results need R2 and 2 · R1 − R0 − R3.
 
 use crate::arch::dsp::winograd::Fitted;
-use crate::arch::winograd::Sums;
+use crate::arch::winograd::{Sums, FILTERS};
 use core::arch::asm;
 use core::cell::Cell;
 
@@ -273,14 +273,34 @@ macro_rules! four_pixels {
     };
 }
 
+/// What the assembly of results is told, for so many results along a side of a tile: the addresses of pixels, the first filter, the addresses of its factor and of the end of first values, of its sums
+/// and of its first value. There is a filter, there are sums of all tiles, and constants of four filters. `None` where these are missing.
+#[inline(always)]
+pub(super) fn registers<const SIDE: usize, const PIXELS: usize, const SIGNED: bool>(
+    sums: &Sums<'_, PIXELS>,
+    words: &[i32],
+) -> Option<[usize; 6]> {
+    let (first, filters) = sums.filters::<SIDE>()?;
+    let factors = words.get(if SIGNED { 2 * FILTERS } else { FILTERS }..)?;
+    let registers = [
+        sums.places.pixels.as_ptr() as usize,
+        first,
+        factors.as_ptr() as usize,
+        words.as_ptr().wrapping_add(filters) as usize,
+        sums.m.as_ptr() as usize,
+        words.as_ptr() as usize,
+    ];
+    (factors.len() >= 2 * FILTERS).then_some(registers)
+}
+
 /// As [`Places::finish`](crate::arch::winograd::Places::finish), for two tiles, of the sums that [`products`] writes.
 #[inline(always)]
 pub(crate) fn finish<const SHIFT: u32, const SIGNED: bool>(
-    requant: &Fitted<SHIFT, SIGNED>,
+    _: &Fitted<SHIFT, SIGNED>,
     sums: &Sums<'_, 8>,
     words: &[i32],
 ) -> Option<()> {
-    let registers = requant.registers::<2, 8>(sums, words)?;
+    let registers = registers::<2, 8, SIGNED>(sums, words)?;
     // SAFETY: there are sums of two tiles, constants of four filters, and pixels of both tiles that have channels of these filters.
     unsafe { block::<SHIFT, SIGNED>(&registers) };
     Some(())
@@ -289,7 +309,7 @@ pub(crate) fn finish<const SHIFT: u32, const SIGNED: bool>(
 /// The assembly of [`finish`].
 ///
 /// # Safety
-/// As [`Fitted::registers`] has them.
+/// As [`registers`] has them.
 #[inline(never)]
 unsafe fn block<const SHIFT: u32, const SIGNED: bool>(registers: &[usize; 6]) {
     // SAFETY: as the caller says. Every register is declared, or saved and restored; the stack has its pointer back at the end.

@@ -2,6 +2,7 @@
 //!
 //! Of a transformed tile, the first three rows of frequencies of all pairs of channels come first, then the others: a load steps from pair to pair by no more than 255 bytes.
 
+use super::winograd::registers;
 use crate::arch::dsp::winograd::{Fitted, HALF, PATCH_4X4};
 use crate::arch::winograd::{Sums, NINTH};
 use core::arch::asm;
@@ -303,11 +304,11 @@ macro_rules! row_of_results {
 /// As [`Places::finish`](crate::arch::winograd::Places::finish), for two tiles, of the sums that [`products`] writes.
 #[inline(always)]
 pub(crate) fn finish<const SHIFT: u32, const SIGNED: bool>(
-    requant: &Fitted<SHIFT, SIGNED>,
+    _: &Fitted<SHIFT, SIGNED>,
     sums: &Sums<'_, 32>,
     words: &[i32],
 ) -> Option<()> {
-    let registers = requant.registers::<4, 32>(sums, words)?;
+    let registers = registers::<4, 32, SIGNED>(sums, words)?;
     columns_of_sums(sums.m.first_chunk()?);
     // SAFETY: there are sums of two tiles, constants of four filters, and pixels of both tiles that have channels of these filters.
     unsafe { block::<SHIFT, SIGNED>(&registers) };
@@ -318,7 +319,7 @@ pub(crate) fn finish<const SHIFT: u32, const SIGNED: bool>(
 /// overwritten.
 ///
 /// # Safety
-/// As [`Fitted::registers`] has them.
+/// As [`registers`] has them.
 #[inline(never)]
 unsafe fn block<const SHIFT: u32, const SIGNED: bool>(registers: &[usize; 6]) {
     // SAFETY: as the caller says. Every register is declared, or saved and restored; the stack has its pointer back at the end.
