@@ -197,6 +197,10 @@ impl<'g> Tried<'g> {
                 (a.arena_bytes, a.predicted) = (plan.arena_bytes, predicted);
             });
         }
+        if options.target().most_cores() == 2 && options.cores() > 1 {
+            (schedule, plan) = room::within_a_tenth(graph, options, &mut kernels, schedule, plan)?;
+            alternatives.iter_mut().filter(|a| a.kept).for_each(|a| a.arena_bytes = plan.arena_bytes);
+        }
         let plan = match options.fast_ram {
             Some(capacity) => {
                 let most = options.ram.map_or(usize::MAX, |ram| ram.saturating_sub(plan.state_bytes));

@@ -66,6 +66,71 @@ pub(super) fn use_room(
     Ok(kept)
 }
 
+/// Bytes of a schedule of two cores that are used for each ten that one core would take, at most.
+const MOST_OF_TEN: usize = 11;
+
+/// The schedule of several cores and its plan, with smaller tiles of Winograd's algorithm where larger ones would take more than a tenth more memory than one core does: each core has a workspace,
+/// and computes rows of its own. Steps at which most memory is in use come first.
+///
+/// # Errors
+/// As [`plan`].
+pub(super) fn within_a_tenth(
+    graph: &Graph,
+    options: &Options,
+    kernels: &mut Kernels,
+    mut schedule: Schedule,
+    mut planned: Plan,
+) -> Result<(Schedule, Plan), Error> {
+    let mut alone = schedule.clone();
+    let mut large = Vec::new();
+    for (index, step) in schedule.steps.iter().enumerate() {
+        let StepKind::Compute(node) = &step.kind else { continue };
+        let (Some(workspace), true) = (step.workspace, schedule.pipeline_of(index).is_none()) else {
+            continue;
+        };
+        let choice = kernels.of(graph, *node, options, true);
+        resize(&mut alone, index, workspace, (choice.workspace, choice.rows_at_once));
+        if choice.rows_at_once > 2 {
+            large.push((in_use(&schedule, &planned, index + 1), index, *node, workspace));
+        }
+    }
+    if large.is_empty() {
+        return Ok((schedule, planned));
+    }
+    let most = plan(graph, &alone)?.arena_bytes.saturating_mul(MOST_OF_TEN) / 10;
+    large.sort_by_key(|&(bytes, ..)| std::cmp::Reverse(bytes));
+    for (_, index, node, workspace) in large {
+        if planned.arena_bytes <= most {
+            break;
+        }
+        kernels.take_small_tiles(node);
+        let choice = kernels.of(graph, node, options, true);
+        let cores = options.cores();
+        let Some(bytes) = choice.shared_workspaces(graph, graph.node(node), cores) else { continue };
+        resize(&mut schedule, index, workspace, (bytes, choice.rows_at_once.max(2) * cores));
+        planned = plan(graph, &schedule)?;
+    }
+    Ok((schedule, planned))
+}
+
+/// Gives a step a workspace of so many bytes, and so many rows at once.
+fn resize(schedule: &mut Schedule, step: usize, workspace: BufferId, (bytes, rows): (usize, usize)) {
+    if let Some(step) = schedule.steps.get_mut(step) {
+        step.at_once = rows;
+    }
+    if let Some(buffer) = schedule.storage.buffers.get_mut(workspace.0 as usize) {
+        buffer.bytes = bytes;
+    }
+}
+
+/// Bytes of the arena that are in use at a time, overlays not considered.
+fn in_use(schedule: &Schedule, plan: &Plan, time: usize) -> usize {
+    let buffers = plan.lifetimes.iter().zip(&schedule.storage.buffers);
+    let live =
+        buffers.filter(|(life, buffer)| buffer.role.in_arena() && (life.first..=life.last).contains(&time));
+    live.map(|(_, buffer)| buffer.bytes).fold(0, usize::saturating_add)
+}
+
 impl Wish {
     /// Gives its step what it wishes.
     fn grant(&self, schedule: &mut Schedule) {
@@ -88,14 +153,6 @@ fn wishes(
     plan: &Plan,
 ) -> Vec<Wish> {
     let buffers = &schedule.storage.buffers;
-    let in_use = |time: usize| -> usize {
-        let live = plan
-            .lifetimes
-            .iter()
-            .zip(buffers)
-            .filter(|(life, buffer)| buffer.role.in_arena() && (life.first..=life.last).contains(&time));
-        live.map(|(_, buffer)| buffer.bytes).fold(0, usize::saturating_add)
-    };
     let mut wishes = Vec::new();
     for (index, step) in schedule.steps.iter().enumerate() {
         let StepKind::Compute(node) = &step.kind else { continue };
@@ -119,7 +176,7 @@ fn wishes(
                 step: index,
                 workspace: workspace.map(|(workspace, _)| (workspace, faster.workspace)),
                 at_once: cores.max(1) * faster.rows_at_once,
-                needed: in_use(index + 1).saturating_add(bytes),
+                needed: in_use(schedule, plan, index + 1).saturating_add(bytes),
             });
         }
     }

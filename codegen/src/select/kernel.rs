@@ -85,7 +85,7 @@ pub(super) trait Processor: Sync {
         false
     }
 
-    /// The largest tiles of its kernels by Winograd's algorithm.
+    /// The largest tiles by Winograd's algorithm that its rules choose. A written schedule may have larger ones.
     fn largest_tile(&self) -> Side {
         Side::Two
     }
@@ -96,7 +96,7 @@ fn processors(options: &Options) -> impl Iterator<Item = &'static dyn Processor>
     options.target().isas().iter().filter_map(|&isa| processors::of(isa))
 }
 
-/// The largest tiles of the target's kernels by Winograd's algorithm.
+/// The largest tiles by Winograd's algorithm that the rules of the target's processors choose.
 pub(super) fn largest_tile(options: &Options) -> Side {
     processors(options).map(Processor::largest_tile).max().unwrap_or(Side::Two)
 }
@@ -153,6 +153,8 @@ pub struct Kernels {
     roomy: BTreeSet<NodeId>,
     /// Convolutions whose weights may be transformed, and how large their tiles may be, once it is known.
     winograd: Option<BTreeMap<NodeId, Side>>,
+    /// Convolutions whose tiles are small, whatever flash there is.
+    small_tiles: BTreeSet<NodeId>,
     /// The names of kernels that a written schedule asks for.
     wanted: BTreeMap<NodeId, String>,
     /// Nodes that have no kernel of the name that is asked for.
@@ -183,6 +185,12 @@ impl Kernels {
         self.chosen.retain(|(node, _), _| !self.roomy.contains(node));
     }
 
+    /// Computes a convolution by Winograd's algorithm in small tiles only.
+    pub fn take_small_tiles(&mut self, node: NodeId) {
+        self.small_tiles.insert(node);
+        self.chosen.retain(|(other, _), _| *other != node);
+    }
+
     /// Kernels that compute nodes exactly, by name, in place of the cheapest ones. What has no kernel of that name gets the cheapest.
     pub fn want(&mut self, wanted: BTreeMap<NodeId, String>) {
         self.wanted = wanted;
@@ -195,7 +203,7 @@ impl Kernels {
 
     /// All kernels that compute a node exactly, whatever they take, the cheapest first and each name once.
     pub fn offers(&self, graph: &Graph, node: NodeId, options: &Options, whole: bool) -> Vec<Choice> {
-        let winograd = winograd::possible(graph, node, options).filter(|_| whole);
+        let winograd = winograd::possible(graph, node).filter(|_| whole);
         offers(&Asked {
             winograd,
             roomy: true,
@@ -213,7 +221,8 @@ impl Kernels {
             };
         }
         let allowed = self.winograd.get_or_insert_with(|| winograd::allowed(graph, options));
-        let winograd = allowed.get(&node).copied().filter(|_| whole);
+        let most = if self.small_tiles.contains(&node) { Side::Two } else { Side::Four };
+        let winograd = allowed.get(&node).filter(|_| whole).map(|&side| side.min(most));
         choose(&Asked { winograd, roomy, ..Asked::new(graph, node, options, whole, &self.fits) })
     }
 }

@@ -103,11 +103,11 @@ pub(super) fn allowed(graph: &Graph, options: &Options) -> BTreeMap<NodeId, Side
     allowed.into_iter().map(|(id, (_, side))| (id, side)).collect()
 }
 
-/// The largest tiles by which the kernels compute a node, whatever flash there is.
-pub(super) fn possible(graph: &Graph, node: NodeId, options: &Options) -> Option<Side> {
+/// The largest tiles by which any kernel computes a node, whatever flash and memory there are.
+pub(super) fn possible(graph: &Graph, node: NodeId) -> Option<Side> {
     let node = graph.node(node);
     let shape = Shape::of(graph, node)?;
-    Side::up_to(Some(kernel::largest_tile(options))).find(|&side| takes(graph, node, &shape, side))
+    Side::up_to(Some(Side::Four)).find(|&side| takes(graph, node, &shape, side))
 }
 
 /// Whether the kernels compute a convolution in such tiles.

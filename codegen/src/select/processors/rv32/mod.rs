@@ -126,10 +126,6 @@ impl Processor for Rv32 {
         ways.into_iter().filter_map(choice).collect()
     }
 
-    fn largest_tile(&self) -> Side {
-        Side::Four
-    }
-
     fn decides(&self, asked: &Asked<'_>) -> bool {
         let is_layer = matches!(asked.node.op, Op::Conv2d { .. } | Op::Dense { .. });
         // A single filter is no tile: the kernel of single rows is as much code as the portable one.

@@ -46,7 +46,8 @@ macro_rules! frequencies {
     };
 }
 
-/// Assembly: writes an element of a column to a row of frequencies. r1 is its place in the first row, r2 in the fourth. The last elements move both on to the next column: the first one is never one of these.
+/// Assembly: writes an element of a column to a row of frequencies. r1 is the column's place in the first row, r2 in the fourth one. [`frequencies`] writes them in the order 3, 4, 0, 5, 1, 2:
+/// the first one moves r2 on to the next column, the last one r1.
 macro_rules! to_row {
     ($x:literal, 0, $of:literal) => {
         concat!("str ", $x, ", [r1]\n")
