@@ -3,6 +3,7 @@
 //! Some kernels are faster with a larger workspace, or compute several rows at the same time, so that what these read stays longer. With `optimize = "memory"` a schedule is planned without
 //! them. Then steps get the faster kernels, as long as the arena grows no larger.
 
+use super::rows_at_once;
 use crate::ir::{Graph, NodeId};
 use crate::plan::{plan, Plan};
 use crate::schedule::{BufferId, Schedule, StepKind};
@@ -66,8 +67,8 @@ pub(super) fn use_room(
     Ok(kept)
 }
 
-/// Bytes of a schedule of two cores that are used for each ten that one core would take, at most.
-const MOST_OF_TEN: usize = 11;
+/// Most bytes of the arena of two cores, in tenths of what one core takes.
+const MOST_TENTHS: usize = 11;
 
 /// The schedule of several cores and its plan, with smaller tiles of Winograd's algorithm where larger ones would take more than a tenth more memory than one core does: each core has a workspace,
 /// and computes rows of its own. Steps at which most memory is in use come first.
@@ -89,7 +90,7 @@ pub(super) fn within_a_tenth(
             continue;
         };
         let choice = kernels.of(graph, *node, options, true);
-        resize(&mut alone, index, workspace, (choice.workspace, choice.rows_at_once));
+        resize(&mut alone, index, Some((workspace, choice.workspace)), choice.rows_at_once);
         if choice.rows_at_once > 2 {
             large.push((in_use(&schedule, &planned, index + 1), index, *node, workspace));
         }
@@ -97,7 +98,7 @@ pub(super) fn within_a_tenth(
     if large.is_empty() {
         return Ok((schedule, planned));
     }
-    let most = plan(graph, &alone)?.arena_bytes.saturating_mul(MOST_OF_TEN) / 10;
+    let most = plan(graph, &alone)?.arena_bytes.saturating_mul(MOST_TENTHS) / 10;
     large.sort_by_key(|&(bytes, ..)| std::cmp::Reverse(bytes));
     for (_, index, node, workspace) in large {
         if planned.arena_bytes <= most {
@@ -107,17 +108,19 @@ pub(super) fn within_a_tenth(
         let choice = kernels.of(graph, node, options, true);
         let cores = options.cores();
         let Some(bytes) = choice.shared_workspaces(graph, graph.node(node), cores) else { continue };
-        resize(&mut schedule, index, workspace, (bytes, choice.rows_at_once.max(2) * cores));
+        let at_once = rows_at_once(options.optimize).max(choice.rows_at_once) * cores;
+        resize(&mut schedule, index, Some((workspace, bytes)), at_once);
         planned = plan(graph, &schedule)?;
     }
     Ok((schedule, planned))
 }
 
-/// Gives a step a workspace of so many bytes, and so many rows at once.
-fn resize(schedule: &mut Schedule, step: usize, workspace: BufferId, (bytes, rows): (usize, usize)) {
+/// Gives a step so many rows at once, and its workspace so many bytes.
+fn resize(schedule: &mut Schedule, step: usize, workspace: Option<(BufferId, usize)>, at_once: usize) {
     if let Some(step) = schedule.steps.get_mut(step) {
-        step.at_once = rows;
+        step.at_once = at_once;
     }
+    let Some((workspace, bytes)) = workspace else { return };
     if let Some(buffer) = schedule.storage.buffers.get_mut(workspace.0 as usize) {
         buffer.bytes = bytes;
     }
@@ -134,13 +137,7 @@ fn in_use(schedule: &Schedule, plan: &Plan, time: usize) -> usize {
 impl Wish {
     /// Gives its step what it wishes.
     fn grant(&self, schedule: &mut Schedule) {
-        if let Some(step) = schedule.steps.get_mut(self.step) {
-            step.at_once = self.at_once;
-        }
-        let Some((workspace, bytes)) = self.workspace else { return };
-        if let Some(buffer) = schedule.storage.buffers.get_mut(workspace.0 as usize) {
-            buffer.bytes = bytes;
-        }
+        resize(schedule, self.step, self.workspace, self.at_once);
     }
 }
 

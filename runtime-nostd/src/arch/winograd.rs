@@ -504,7 +504,7 @@ pub(crate) fn transform_4x4<const TILES: usize, const COLUMNS: usize, L: Lanes>(
 
 /// `Bᵀ d` of six elements.
 #[inline(always)]
-fn six<L: Lanes>([a, b, c, d, e, f]: [L; 6]) -> [L; 6] {
+pub(crate) fn six<L: Lanes>([a, b, c, d, e, f]: [L; 6]) -> [L; 6] {
     let (even, odd) = (e.sub(c), d.sub(b).doubled());
     let (far, near) = (e.sub(c.doubled().doubled()), d.sub(b.doubled().doubled()));
     [

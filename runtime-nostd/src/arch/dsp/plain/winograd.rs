@@ -20,8 +20,8 @@ pub(crate) fn finish<const SHIFT: u32, const SIGNED: bool>(
 }
 
 /// Two channels in the halves of a word.
-#[derive(Clone, Copy)]
-struct Pair(u32);
+#[derive(Clone, Copy, Default)]
+pub(super) struct Pair(pub u32);
 
 impl Lanes for Pair {
     const PHASES: usize = 2;
@@ -76,6 +76,6 @@ pub(super) fn half(word: u32, shift: u32) -> i32 {
 }
 
 #[inline(always)]
-pub(super) fn halves(of: impl Fn(u32) -> i32) -> u32 {
+fn halves(of: impl Fn(u32) -> i32) -> u32 {
     of(0) as u32 & 0xffff | (of(16) as u32) << 16
 }

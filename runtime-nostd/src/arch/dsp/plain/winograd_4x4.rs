@@ -3,56 +3,33 @@
 //! Of a transformed tile, the first three rows of frequencies of all pairs of channels come first, then the others.
 #![allow(unsafe_code)]
 
-use super::winograd::{half, halves};
+use super::winograd::{half, Pair};
 use crate::arch::dsp::winograd::{Fitted, HALF, PATCH_4X4};
-use crate::arch::winograd::Sums;
+use crate::arch::winograd::{six, Lanes, Sums};
 use core::array;
 use core::cell::Cell;
 
 /// As [`Processor::transform`](crate::arch::winograd::Processor::transform), for two tiles.
 pub(crate) fn transform(patch: &[Cell<i32>], v: &[Cell<i32>]) {
     let pairs = v.len() / (2 * HALF);
-    for (at, four) in patch.chunks_exact(PATCH_4X4).enumerate().take(pairs / 2) {
-        for phase in 0..2 {
-            let pair = |shift: u32| {
-                let element = |row: usize, column: usize| {
-                    four.get(10 * row + column)
-                        .map_or(0, |word| i32::from((word.get() as u32 >> (8 * phase + shift)) as i8))
-                };
-                array::from_fn::<_, 2, _>(|tile| {
-                    let columns: [[i32; 6]; 6] = array::from_fn(|column| {
-                        frequencies(array::from_fn(|row| element(row, 4 * tile + column)))
-                    });
-                    array::from_fn::<[i32; 6], 6, _>(|i| {
-                        frequencies(columns.map(|column| column.get(i).copied().unwrap_or(0)))
-                    })
-                })
-            };
-            let (low, high) = (pair(0), pair(16));
-            for (tile, (low, high)) in low.iter().zip(&high).enumerate() {
-                for (frequency, (&low, &high)) in low.iter().flatten().zip(high.iter().flatten()).enumerate()
-                {
-                    let pair = 2 * at + phase as usize;
-                    let to = (frequency / 18 * pairs + pair) * HALF + 2 * (frequency % 18) + tile;
+    for (pair, four) in (0..pairs).map(|pair| (pair, patch.chunks_exact(PATCH_4X4).nth(pair / 2))) {
+        let Some(four) = four else { return };
+        let element = |at: usize| four.get(at).map_or(Pair::default(), |word| Pair::load(word, pair % 2));
+        let columns: [[Pair; 6]; 10] =
+            array::from_fn(|column| six(array::from_fn(|row| element(10 * row + column))));
+        for i in 0..6 {
+            let row = columns.map(|column| column.get(i).copied().unwrap_or_default());
+            for tile in 0..2 {
+                let elements = array::from_fn(|at| row.get(4 * tile + at).copied().unwrap_or_default());
+                for (j, element) in six(elements).into_iter().enumerate() {
+                    let to = (i / 3 * pairs + pair) * HALF + 2 * (6 * (i % 3) + j) + tile;
                     if let Some(to) = v.get(to) {
-                        to.set(halves(|shift| if shift == 0 { low } else { high }) as i32);
+                        to.set(element.0 as i32);
                     }
                 }
             }
         }
     }
-}
-
-/// `Bᵀ d` of a column.
-fn frequencies([a, b, c, d, e, f]: [i32; 6]) -> [i32; 6] {
-    [
-        4 * a - 5 * c + e,
-        e + d - 4 * (b + c),
-        e - d + 4 * (b - c),
-        e - c + 2 * (d - b),
-        e - c - 2 * (d - b),
-        4 * b - 5 * d + f,
-    ]
 }
 
 /// As [`Places::finish`](crate::arch::winograd::Places::finish), for two tiles.
