@@ -245,3 +245,34 @@ macro_rules! pair_of_channels {
         )
     };
 }
+
+/// Begins with the first filter of a tile by Winograd's algorithm, whose `registers` are at r0: its sums are at r0 then, its first value at r1. On the stack are the pixels, the number of the filter, the
+/// address of its factor, and the end of first values.
+macro_rules! first_filter {
+    () => {
+        "push {{r6, r7}}
+        ldm r0, {{r2, r3, r4, r5, r6, r7}}
+        push {{r2, r3, r4, r5}}
+        mov r0, r6
+        mov r1, r7"
+    };
+}
+
+/// Goes on to the next filter, at `2`. Behind the last one the stack is as it was before [`first_filter`].
+macro_rules! next_filter {
+    () => {
+        "ldr r2, [sp, #4]
+        ldr r3, [sp, #8]
+        ldr r4, [sp, #12]
+        add r0, r0, #4
+        add r1, r1, #4
+        add r2, r2, #1
+        add r3, r3, #8
+        str r2, [sp, #4]
+        str r3, [sp, #8]
+        cmp r1, r4
+        bne 2b
+        add sp, sp, #16
+        pop {{r6, r7}}"
+    };
+}

@@ -251,5 +251,6 @@ pub(crate) mod quads;
 pub(crate) mod rolling;
 pub(crate) mod singles;
 pub(crate) mod wide;
+#[macro_use]
 pub(crate) mod winograd;
 pub(crate) mod winograd_4x4;

@@ -209,6 +209,52 @@ pub(crate) fn finish(q: &UpperRequant<'_>, sums: &Sums<'_, 16>) -> Option<()> {
     Some(())
 }
 
+/// Assembly: begins with the first filter of those that the state names, at `2` with the next one. `$constants` reads constants that are not common to all channels.
+macro_rules! first_filter {
+    ($constants:literal) => {
+        concat!(
+            "
+            lw {filter}, 12({x})
+            lw {pixels}, 4({x})
+            lw {spread}, 36({x})
+            lw {shift}, 40({x})
+            2:
+            lw {c}, 8({x})
+            lw {m}, 0({x})
+            lw {first}, 0({c})
+            lw {limit}, 4({c})
+            lw {constant}, 8({c})
+            lw {multiplier}, 12({c})
+            ",
+            $constants,
+            "
+            addi {c}, {c}, {bytes}
+            sw {c}, 8({x})
+            addi {end}, {m}, -64
+            "
+        )
+    };
+}
+
+/// Both functions of results: with constants that are common to all channels, and with those of a channel's own.
+macro_rules! both_results {
+    ($results:ident) => {
+        $results!(common, "", 16, "/* {origin} {difference} */");
+        $results!(
+            own,
+            below_origin!("origin", "difference"),
+            32,
+            "
+            lw {origin}, 16({c})
+            lw {difference}, 20({c})
+            lw {spread}, 24({c})
+            lw {shift}, 28({c})
+            sub {difference}, {difference}, {constant}
+            "
+        );
+    };
+}
+
 /// A function whose channels have so many bytes of constants. `$constants` reads those that are not common to them.
 macro_rules! results {
     ($name:ident, $more:expr, $bytes:literal, $constants:literal) => {
@@ -244,23 +290,9 @@ macro_rules! results {
                     add {b}, {b}, {filter}
                     kiln_result \\v, 0, {b}
                     .endm
-                    lw {filter}, 12({x})
-                    lw {pixels}, 4({x})
-                    lw {spread}, 36({x})
-                    lw {shift}, 40({x})
-                    2:
-                    lw {c}, 8({x})
-                    lw {m}, 0({x})
-                    lw {first}, 0({c})
-                    lw {limit}, 4({c})
-                    lw {constant}, 8({c})
-                    lw {multiplier}, 12({c})
                     ",
-                    $constants,
+                    first_filter!($constants),
                     "
-                    addi {c}, {c}, {bytes}
-                    sw {c}, 8({x})
-                    addi {end}, {m}, -64
                     3:
                     kiln_column 0, {p0}, {n0}
                     kiln_column 64, {p1}, {n1}
@@ -302,16 +334,4 @@ macro_rules! results {
     };
 }
 
-results!(common, "", 16, "/* {origin} {difference} */");
-results!(
-    own,
-    below_origin!("origin", "difference"),
-    32,
-    "
-    lw {origin}, 16({c})
-    lw {difference}, 20({c})
-    lw {spread}, 24({c})
-    lw {shift}, 28({c})
-    sub {difference}, {difference}, {constant}
-    "
-);
+both_results!(results);

@@ -89,23 +89,9 @@ macro_rules! results {
                     kiln_pixel {e}, 16*\\row + 4, 5-\\halved
                     kiln_pixel {a}, 16*\\row, 6-\\halved
                     .endm
-                    lw {filter}, 12({x})
-                    lw {pixels}, 4({x})
-                    lw {spread}, 36({x})
-                    lw {shift}, 40({x})
-                    2:
-                    lw {c}, 8({x})
-                    lw {m}, 0({x})
-                    lw {first}, 0({c})
-                    lw {limit}, 4({c})
-                    lw {constant}, 8({c})
-                    lw {multiplier}, 12({c})
                     ",
-                    $constants,
+                    first_filter!($constants),
                     "
-                    addi {c}, {c}, {bytes}
-                    sw {c}, 8({x})
-                    addi {end}, {m}, -64
                     // In reach of loads.
                     addi {m}, {m}, 1024
                     addi {end}, {end}, 1024
@@ -151,16 +137,4 @@ macro_rules! results {
     };
 }
 
-results!(common, "", 16, "/* {origin} {difference} */");
-results!(
-    own,
-    below_origin!("origin", "difference"),
-    32,
-    "
-    lw {origin}, 16({c})
-    lw {difference}, 20({c})
-    lw {spread}, 24({c})
-    lw {shift}, 28({c})
-    sub {difference}, {difference}, {constant}
-    "
-);
+both_results!(results);
